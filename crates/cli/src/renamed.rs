@@ -138,7 +138,8 @@ fn form_of_answer(words: &mut Vec<OsString>, range: std::ops::Range<usize>) -> O
 
 /// `compare -f` is `compare --force`, unless a form follows.
 fn force(words: &mut [OsString], range: std::ops::Range<usize>) -> Option<String> {
-    let is_form = |at: usize| words.get(at + 1).and_then(|word| word.to_str()).is_some_and(|word| FORMS.contains(&word));
+    let is_form =
+        |at: usize| words.get(at + 1).and_then(|word| word.to_str()).is_some_and(|word| FORMS.contains(&word));
     let at = range.into_iter().find(|at| words[*at] == "-f" && !is_form(*at))?;
     words[at] = "--force".into();
     Some(hint("-f", "--force"))

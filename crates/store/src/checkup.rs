@@ -134,7 +134,10 @@ impl Store {
                 Ok(()) => self.packed().set_verified(&file.name),
             }
             if file.unswept {
-                found.remark(&path, "is of a compaction that was interrupted; the next `fenxi store compact` finishes it");
+                found.remark(
+                    &path,
+                    "is of a compaction that was interrupted; the next `fenxi store compact` finishes it",
+                );
             }
         }
         Ok(())

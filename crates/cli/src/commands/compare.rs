@@ -116,7 +116,8 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn text(args: &CompareArgs, found: SideBySide<'_>) -> String {
-    let mut page = Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), out: String::new() };
+    let mut page =
+        Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), out: String::new() };
     page.head(&found);
     if let Some(comparison) = found.comparison {
         page.body(comparison, found.split.as_ref());

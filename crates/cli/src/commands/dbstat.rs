@@ -44,7 +44,7 @@ Columns; those of sessions are means over the interval:
   ck old       checkpoints begun; age of the oldest open transaction
 
 Examples:
-  fenxi watch db                            the server of this host, every second
+  fenxi watch db                            this host's server, every second
   fenxi watch db postgres://mon@db1/shop 5  a remote one, every five seconds
   fenxi watch db 1 60 --save before         also save it as a run
   fenxi watch db --run before               replay that run")]

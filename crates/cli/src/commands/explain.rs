@@ -103,7 +103,8 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     } else {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
         let width = if args.form.is_markdown() { usize::MAX } else { width };
-        let head = answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
+        let head =
+            answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.form.is_markdown()));
         let asked = answer::not_asked(engine.asked(&scope)?.says(), width);
         let blocks = [head, text(&explained, args.form.is_markdown()), different, asked];

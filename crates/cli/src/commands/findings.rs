@@ -64,7 +64,8 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     let text = if args.form.is_json() {
         all.iter().flat_map(json_lines).collect()
     } else {
-        let page = Page { markdown: args.form.is_markdown(), width: page_width(args), several: runs > 1, several_hosts };
+        let page =
+            Page { markdown: args.form.is_markdown(), width: page_width(args), several: runs > 1, several_hosts };
         answer::text(&answer, page_width(args), args.form.is_markdown())
             + "\n"
             + &page.write(&all)

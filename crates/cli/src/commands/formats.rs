@@ -9,7 +9,11 @@ use fenxi_formats::{About, AnyFormat, Fills, Format, Formats, formats};
 use fenxi_model::visible;
 use serde_json::json;
 
-use crate::{formats, options::{Global, JsonArgs}, print};
+use crate::{
+    formats,
+    options::{Global, JsonArgs},
+    print,
+};
 
 /// `fenxi list formats`
 #[derive(Debug, Args)]

@@ -141,11 +141,15 @@ pub fn run(global: &Global, args: &ListArgs) -> anyhow::Result<ExitCode> {
             findings::run(global, &FindingsArgs { runs, range: RangeArgs::default(), all: true, form, engine })
         }
         ListCommand::Sources(args) => text(&args.form, sources(args.form.is_json())),
-        ListCommand::Questions(args) => text(&args.form, ask::list(&questions(&stores::open(global)?)?, of(&args.form))),
+        ListCommand::Questions(args) => {
+            text(&args.form, ask::list(&questions(&stores::open(global)?)?, of(&args.form)))
+        }
         ListCommand::Playbooks(args) => {
             text(&args.form, ask::playbook::list(&playbooks(&stores::open(global)?)?, of(&args.form)))
         }
-        ListCommand::Boards(args) => text(&args.form, ask::board::list(&boards(&stores::open(global)?)?, of(&args.form))),
+        ListCommand::Boards(args) => {
+            text(&args.form, ask::board::list(&boards(&stores::open(global)?)?, of(&args.form)))
+        }
     }
 }
 
@@ -154,12 +158,15 @@ fn of(form: &JsonArgs) -> Format {
 }
 
 fn sources(as_json: bool) -> String {
-    let tables = |source: &'static dyn fenxi_source::Source| source.spec().tables.iter().map(|t| t.name).collect::<Vec<_>>();
+    let tables =
+        |source: &'static dyn fenxi_source::Source| source.spec().tables.iter().map(|t| t.name).collect::<Vec<_>>();
     let all = fenxi_record::sources();
     if as_json {
         let line = |source: &'static dyn fenxi_source::Source| {
             let spec = source.spec();
-            json!({ "source": spec.name, "default": spec.default, "tables": tables(source), "about": spec.summary }).to_string() + "\n"
+            json!({ "source": spec.name, "default": spec.default, "tables": tables(source), "about": spec.summary })
+                .to_string()
+                + "\n"
         };
         return all.map(line).collect();
     }

@@ -9,7 +9,10 @@ use fenxi_store::{Mark, Store, StoreError};
 use jiff::{Zoned, civil::Time, tz::TimeZone};
 use serde_json::json;
 
-use crate::{options::{Global, JsonArgs}, print, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print, stores,
+};
 
 /// `fenxi label mark`
 #[derive(Debug, Args)]
@@ -23,10 +26,10 @@ TIME is a time since the start of the run (90s, 5m), a time of day here
 (14:30, 14:30:05.250), or a date and time (2026-11-21T14:30:05Z).
 
 Examples:
-  fenxi label mark 'failover begins'            in the recording in progress
+  fenxi label mark 'failover begins'  in the recording in progress
   fenxi label mark 'index built' --run @1 --at 14:32:10
   fenxi label mark 'ramp ends' --run @1 --at 90s
-  fenxi label mark --run @1                     list marks
+  fenxi label mark --run @1           list marks
   fenxi label mark 'ramp ends' --run @1 --remove
   fenxi sql -r @1 \"SELECT t, message FROM event WHERE kind = 'mark'\"")]
 pub struct MarkArgs {

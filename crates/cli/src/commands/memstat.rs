@@ -53,15 +53,15 @@ verdict on double caching. The server is not queried: no password is needed.
 INTERVAL and COUNT must precede --files.
 
 Examples:
-  fenxi watch memstat                        where memory is used
-  fenxi watch memstat 5 12                   a line every 5 seconds, 12 times
-  fenxi watch memstat -p 1234                cached part of a process's files
-  fenxi watch memstat --files /var/lib/app   cached part of files below a directory
-  fenxi watch memstat 10 --files a.db b.db   two files, every 10 seconds
-  fenxi watch memstat --db                   are local databases cached twice?
-  fenxi watch memstat --db=/var/lib/mysql    only this one, running or not
-  fenxi watch memstat 10 60 --save cache     save it as a run
-  fenxi watch memstat --run cache            replay that run")]
+  fenxi watch memstat                       where memory is used
+  fenxi watch memstat 5 12                  a line every 5 seconds, 12 times
+  fenxi watch memstat -p 1234               cached part of a process's files
+  fenxi watch memstat --files /var/lib/app  cached part of files below it
+  fenxi watch memstat 10 --files a.db b.db  two files, every 10 seconds
+  fenxi watch memstat --db                  are local databases cached twice?
+  fenxi watch memstat --db=/var/lib/mysql   only this one, running or not
+  fenxi watch memstat 10 60 --save cache    save it as a run
+  fenxi watch memstat --run cache           replay that run")]
 pub struct MemstatArgs {
     /// Show page cache residency of these files, or of all below these directories
     #[arg(long, value_name = "PATH", num_args = 0.., conflicts_with_all = ["db", "root"])]

@@ -54,16 +54,16 @@ CPU. --solaris shows this machine, or a run of it, in these columns, per second:
 is 0 or less; - otherwise.
 
 Examples:
-  fenxi watch mpstat 1                         each CPU and all together, every second
-  fenxi watch mpstat --busy 2                  busy CPUs; warn of saturated ones
-  fenxi watch mpstat -P 0,2-5 1 10             these CPUs, ten times
-  fenxi watch mpstat -a -P 0-7 1               one line for eight CPUs together
-  fenxi watch mpstat -I SUM -y 1               interrupts per CPU
-  fenxi watch mpstat --solaris -y 1            faults, switches, migrations per CPU
-  fenxi watch mpstat -a < mpstat.solaris.txt   one line per block of saved output,
-                                               in floating point
-  fenxi watch mpstat -y 1 --save before        also save it as a run
-  fenxi watch mpstat --run before              replay that run")]
+  fenxi watch mpstat 1                        each CPU and all of them
+  fenxi watch mpstat --busy 2                 busy CPUs; warn of saturated ones
+  fenxi watch mpstat -P 0,2-5 1 10            these CPUs, ten times
+  fenxi watch mpstat -a -P 0-7 1              one line for eight CPUs together
+  fenxi watch mpstat -I SUM -y 1              interrupts per CPU
+  fenxi watch mpstat --solaris -y 1           faults and switches per CPU
+  fenxi watch mpstat -a < mpstat.solaris.txt  one line per saved block,
+                                              in floating point
+  fenxi watch mpstat -y 1 --save before       also save it as a run
+  fenxi watch mpstat --run before             replay that run")]
 pub struct MpstatArgs {
     /// Interval, count and output
     #[command(flatten)]

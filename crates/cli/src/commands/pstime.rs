@@ -28,9 +28,9 @@ Columns:
   (exited)   CPU time of exited processes that no other line includes
 
 Examples:
-  fenxi watch pstime 10 1 --top 5          the five busiest in the next ten seconds
-  fenxi watch pstime 1 -n 'postgres|java'  these every second, including idle ones
-  fenxi watch pstime -S -- make -j4        CPU seconds of make and its descendants
+  fenxi watch pstime 10 1 --top 5          the five busiest in ten seconds
+  fenxi watch pstime 1 -n 'postgres|java'  these every second, idle or not
+  fenxi watch pstime -S -- make -j4        CPU seconds of make and all below
   fenxi watch pstime 1 -p 4711 -t          each thread of one process";
 
 /// `fenxi watch pstime`

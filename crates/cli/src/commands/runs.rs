@@ -7,7 +7,10 @@ use fenxi_model::Unit;
 use fenxi_store::{Store, StoreError, Summary};
 use serde_json::json;
 
-use crate::{options::{Global, JsonArgs}, print, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print, stores,
+};
 
 /// `fenxi runs`
 #[derive(Debug, Args)]

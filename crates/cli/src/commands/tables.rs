@@ -8,7 +8,10 @@ use fenxi_model::{TABLES, Table, table};
 use fenxi_record::sources;
 use serde_json::json;
 
-use crate::{options::{Global, JsonArgs}, print};
+use crate::{
+    options::{Global, JsonArgs},
+    print,
+};
 
 /// `fenxi list tables`
 #[derive(Debug, Args)]

@@ -35,12 +35,12 @@ With a COMMAND: exact totals over its lifetime, and a verdict. Without INTERVAL
 and COMMAND: averages since boot.
 
 Examples:
-  fenxi watch util 1                  every second, until Ctrl-C
-  fenxi watch util --each-cpu 1 10    with a line per CPU, ten times
-  fenxi watch util -- make -j8        CPU seconds of the whole machine while make ran
-  fenxi watch util --demo 1 5         with a thread that hides from tick sampling
-  fenxi watch util 1 60 --save idle   also save it as a run
-  fenxi watch util --run idle         replay that run")]
+  fenxi watch util 1                 every second, until Ctrl-C
+  fenxi watch util --each-cpu 1 10   with a line per CPU, ten times
+  fenxi watch util -- make -j8       of the whole machine while make ran
+  fenxi watch util --demo 1 5        with a thread that hides from ticks
+  fenxi watch util 1 60 --save idle  also save it as a run
+  fenxi watch util --run idle        replay that run")]
 pub struct UtilArgs {
     /// Interval, count, output and command
     #[command(flatten)]

@@ -7,7 +7,12 @@ use fenxi_model::RunId;
 use fenxi_store::{Checkup, Problem, Store, StoreError};
 use serde_json::json;
 
-use crate::{options::{Global, JsonArgs}, print, progress::plural, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print,
+    progress::plural,
+    stores,
+};
 
 /// `fenxi store verify`
 #[derive(Debug, Args)]

@@ -9,7 +9,10 @@ use fenxi_compare::windows::{Found, STEADY, detect, range, words};
 use fenxi_store::{RunEntry, Store, StoreError, Window};
 use serde_json::json;
 
-use crate::{options::{Global, JsonArgs}, print, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print, stores,
+};
 
 /// `fenxi label window`
 #[derive(Debug, Args)]
@@ -20,9 +23,9 @@ the steady state (MSER-5) from the load of the run, or else from its CPUs.
 Windows are labels: the data of a run does not change.
 
 Examples:
-  fenxi label window @1                     list windows
-  fenxi label window @1 steady 60s..540s    from 60 s to 540 s after the start
-  fenxi label window @1 steady 60s..        from 60 s to the end
+  fenxi label window @1                   list windows
+  fenxi label window @1 steady 60s..540s  from 60 s to 540 s after the start
+  fenxi label window @1 steady 60s..      from 60 s to the end
   fenxi label window kernel=6.18 steady auto
   fenxi label window @1 steady --remove")]
 pub struct WindowArgs {

@@ -16,7 +16,11 @@ fn store() -> Fenxi {
 
 fn found(fenxi: &Fenxi, words: &[&str]) -> Vec<String> {
     let all = [&["complete", "--"], words].concat();
-    fenxi.ok(&all).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    let mut names: Vec<String> =
+        fenxi.ok(&all).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect();
+    // Runs of the same start stand in the order of their random ids.
+    names.sort();
+    names
 }
 
 #[test]
@@ -62,7 +66,10 @@ fn in_bash(fenxi: &Fenxi, line: &str, words: &str) -> Option<String> {
     command.args(["-c", &script]).env("PATH", path).env("FENXI_STORE", fenxi.path()).stdin(Stdio::null());
     let output = command.output().ok()?;
     assert_eq!(text(&output.stderr), "");
-    Some(text(&output.stdout).trim_end().to_owned())
+    let stdout = text(&output.stdout);
+    let mut found: Vec<&str> = stdout.split_whitespace().collect();
+    found.sort_unstable();
+    Some(found.join(" "))
 }
 
 #[test]

@@ -332,9 +332,8 @@ impl<'s> Context<'_, 's> {
         let said = keys.needed("table", "\"metric\"")?;
         let Some(table) = TABLES.iter().copied().find(|table| table.name == said.text) else {
             let near = perhaps(said.text, TABLES.iter().map(|table| table.name));
-            return Err(
-                source.wrong(said.at, format!("there is no table `{}`{near} (`fenxi list tables` lists them)", said.text))
-            );
+            return Err(source
+                .wrong(said.at, format!("there is no table `{}`{near} (`fenxi list tables` lists them)", said.text)));
         };
         if matches!(table.name, "note" | "cost") {
             return Err(source.wrong(said.at, format!("the table `{}` is Fenxi's own", said.text)));

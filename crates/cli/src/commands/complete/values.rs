@@ -3,7 +3,10 @@
 use clap::Arg;
 use fenxi_formats::formats;
 use fenxi_load::workload::SHIPPED;
-use fenxi_model::{Table, catalog::{TABLES, Type}};
+use fenxi_model::{
+    Table,
+    catalog::{TABLES, Type},
+};
 use fenxi_query::{boards, playbooks, questions};
 use fenxi_store::{Store, Summary};
 
@@ -33,7 +36,8 @@ impl Values {
         let possible = arg.get_possible_values();
         if !possible.is_empty() {
             let shown = possible.iter().filter(|value| !value.is_hide_set());
-            let about = |value: &clap::builder::PossibleValue| value.get_help().map(ToString::to_string).unwrap_or_default();
+            let about =
+                |value: &clap::builder::PossibleValue| value.get_help().map(ToString::to_string).unwrap_or_default();
             return beginning(shown.map(|value| (value.get_name().to_owned(), about(value))).collect(), "", typed);
         }
         let kind = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
@@ -54,13 +58,21 @@ impl Values {
             "SELECTOR" => self.tags(),
             "TABLE" => TABLES.iter().map(|table| pair(table.name, table.doc)).collect(),
             "METRIC" => metrics(),
-            "SOURCES" => fenxi_record::sources().map(|source| pair(source.spec().name, source.spec().summary)).collect(),
+            "SOURCES" => {
+                fenxi_record::sources().map(|source| pair(source.spec().name, source.spec().summary)).collect()
+            }
             "FORMAT" => formats().map(|format| pair(format.name, format.summary)).collect(),
             "WORKLOAD" => SHIPPED.iter().map(|(name, _)| pair(name, "workload")).collect(),
             "COMMAND" => GROUPS.iter().flat_map(|(about, names)| names.iter().map(|name| pair(name, about))).collect(),
-            "QUESTION" => self.of_store(|store| Some(questions(store).ok()?.iter().map(|q| pair(&q.name, &q.title)).collect())),
-            "PLAYBOOK" => self.of_store(|store| Some(playbooks(store).ok()?.iter().map(|p| pair(&p.name, &p.title)).collect())),
-            "BOARD" => self.of_store(|store| Some(boards(store).ok()?.keys().map(|name| pair(name, "board")).collect())),
+            "QUESTION" => {
+                self.of_store(|store| Some(questions(store).ok()?.iter().map(|q| pair(&q.name, &q.title)).collect()))
+            }
+            "PLAYBOOK" => {
+                self.of_store(|store| Some(playbooks(store).ok()?.iter().map(|p| pair(&p.name, &p.title)).collect()))
+            }
+            "BOARD" => {
+                self.of_store(|store| Some(boards(store).ok()?.keys().map(|name| pair(name, "board")).collect()))
+            }
             _ => Vec::new(),
         }
     }
@@ -76,7 +88,9 @@ impl Values {
         let mut found: Vec<Candidate> = Vec::new();
         if typed.is_empty() || typed.starts_with('@') {
             let latest = summaries.iter().take(9).enumerate();
-            found.extend(latest.map(|(i, run)| (format!("@{}", i + 1), run.labels.name.clone().unwrap_or_else(|| about(run)))));
+            found.extend(
+                latest.map(|(i, run)| (format!("@{}", i + 1), run.labels.name.clone().unwrap_or_else(|| about(run)))),
+            );
         }
         for run in &summaries {
             let name = run.labels.name.as_ref().filter(|name| found.iter().all(|(known, _)| known != *name));
@@ -120,5 +134,9 @@ fn metrics() -> Vec<Candidate> {
 fn beginning(all: Vec<Candidate>, head: &str, typed: &str) -> Vec<Candidate> {
     let whole = all.into_iter().map(|(word, about)| (format!("{head}{word}"), about));
     // What would need quotes is left out: shells quote each in their own way.
-    whole.filter(|(word, _)| word.starts_with(typed) && !word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c))).collect()
+    whole
+        .filter(|(word, _)| {
+            word.starts_with(typed) && !word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c))
+        })
+        .collect()
 }

@@ -47,9 +47,9 @@ Space pause, arrows left and right a moment back and on (Page: a minute; Home
 and End), arrows up and down scroll, q or Ctrl-C leave.
 
 Examples:
-  fenxi watch db-top                           the server of this host
+  fenxi watch db-top               the server of this host
   fenxi watch db-top postgres://mon@db1/shop
-  fenxi watch db-top --run before              step through a recorded run")]
+  fenxi watch db-top --run before  step through a recorded run")]
 pub struct TopArgs {
     /// Database server; with --run the one to show [default: the only one]
     #[arg(value_name = "URL")]

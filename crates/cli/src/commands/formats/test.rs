@@ -10,7 +10,14 @@ use fenxi_model::{Rows, TableRows, Type, catalog::note, visible};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::{formats, options::{Global, JsonArgs}, print, progress::plural, stop::Stop, stores};
+use crate::{
+    formats,
+    options::{Global, JsonArgs},
+    print,
+    progress::plural,
+    stop::Stop,
+    stores,
+};
 
 /// Rows of one table that are printed; the others are counted.
 const SHOWN: usize = 10;

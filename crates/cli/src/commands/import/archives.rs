@@ -68,7 +68,9 @@ pub fn take_in(global: &Global, args: &ImportArgs, store: &Store, archived: &Arc
     ];
     let path = archived.path.display();
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        bail!("{path} is an archive, whose runs are imported unchanged: omit {option}; `fenxi label tag` renames and tags");
+        bail!(
+            "{path} is an archive, whose runs are imported unchanged: omit {option}; `fenxi label tag` renames and tags"
+        );
     }
     let reader: Box<dyn Read> = match archived.path == Path::new("-") {
         true => Box::new(Cursor::new(archived.begun.clone()).chain(io::stdin())),

@@ -34,7 +34,10 @@ use serde_json::json;
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     machine::hostname,
-    options::{DbArgs, Global, HostsArgs, JsonArgs, RunLabels, TriggerArgs, came_true, cpu_list, database::caution, interval, seconds},
+    options::{
+        DbArgs, Global, HostsArgs, JsonArgs, RunLabels, TriggerArgs, came_true, cpu_list, database::caution, interval,
+        seconds,
+    },
     print, sources,
     stop::Stop,
     stores,
@@ -167,7 +170,14 @@ pub struct RunArgs {
     #[command(flatten)]
     pub labels: RunLabels,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one
-    #[arg(long, value_name = "SOURCES", value_delimiter = ',', allow_hyphen_values = true, requires = "record", help_heading = "Recording")]
+    #[arg(
+        long,
+        value_name = "SOURCES",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        requires = "record",
+        help_heading = "Recording"
+    )]
     pub source: Vec<String>,
     /// Other hosts to record
     #[command(flatten)]

@@ -6,7 +6,10 @@ use clap::Args;
 use fenxi_ebpf::{abilities, observers};
 use serde_json::json;
 
-use crate::{options::{Global, JsonArgs}, print};
+use crate::{
+    options::{Global, JsonArgs},
+    print,
+};
 
 /// `fenxi trace check`
 #[derive(Debug, Args)]

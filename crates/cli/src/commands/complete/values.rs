@@ -11,7 +11,7 @@ use fenxi_query::{boards, playbooks, questions};
 use fenxi_store::{Store, Summary};
 
 use super::Candidate;
-use crate::{commands::GROUPS, options::Global, stores};
+use crate::{options::Global, overview, stores};
 
 /// Where names come from.
 pub struct Values {
@@ -63,7 +63,7 @@ impl Values {
             }
             "FORMAT" => formats().map(|format| pair(format.name, format.summary)).collect(),
             "WORKLOAD" => SHIPPED.iter().map(|(name, _)| pair(name, "workload")).collect(),
-            "COMMAND" => GROUPS.iter().flat_map(|(about, names)| names.iter().map(|name| pair(name, about))).collect(),
+            "COMMAND" => commands(),
             "QUESTION" => {
                 self.of_store(|store| Some(questions(store).ok()?.iter().map(|q| pair(&q.name, &q.title)).collect()))
             }
@@ -119,6 +119,14 @@ impl Values {
     fn summaries(&self) -> Vec<Summary> {
         self.store.as_ref().and_then(|store| Some(store.listing().ok()?.0)).unwrap_or_default()
     }
+}
+
+/// Commands in sight.
+fn commands() -> Vec<Candidate> {
+    let root = overview::built();
+    let shown = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let about = |command: &clap::Command| command.get_about().map(ToString::to_string).unwrap_or_default();
+    shown.map(|command| (command.get_name().to_owned(), about(command))).collect()
 }
 
 /// Columns with numbers, of all tables.

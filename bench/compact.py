@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Questions over many runs before and after `fenxi compact`, embedded and on clusters; one run among many against one run alone.
+"""Questions over many runs before and after `fenxi store compact`, embedded and on clusters; one run among many against one run alone.
 
 Settings: BENCH_MANY (1000 runs), BENCH_SECONDS (120), BENCH_CPUS (8), BENCH_ROUNDS (5; 0: what is asked to
 compare the answers is measured), BENCH_LONGEST_S (400). BENCH_DISTINCT (0: all): so many runs are
@@ -241,7 +241,7 @@ def main():
         f"{runs:,} runs ({distinct:,} made up, the others copies of their files), {n_rows:,} rows of `cpu`; "
         + (f"{rounds} round(s) after one that is not counted, subjects in turn" if rounds else "asked once, a question of each in turn")
         + "; each is a whole process. All that answered gave the same answers. Memory is that of all processes of the question; a cluster's is below.",
-        f"`fenxi compact` took {done.wall_s:.1f} s, {done.cpu_s:.1f} s of CPU time, {done.max_rss_bytes / 1e6:.0f} MB of memory: "
+        f"`fenxi store compact` took {done.wall_s:.1f} s, {done.cpu_s:.1f} s of CPU time, {done.max_rss_bytes / 1e6:.0f} MB of memory: "
         f"{size_of(own / 'runs') / 1e6:.0f} MB in {sum(1 for _ in own.glob('runs/*/*')):,} files became "
         f"{(size_of(packed / 'runs') + size_of(packed / 'compacted')) / 1e6:.0f} MB in "
         f"{sum(1 for _ in packed.glob('runs/*/*')) + sum(1 for _ in packed.glob('compacted/*/*')):,}.",

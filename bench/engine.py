@@ -77,7 +77,7 @@ def one_of_many(rounds, rows):
     for name, values in seconds.items():
         rows.append([f"{name}: fenxi sql --run", spread(values, 1, 3), f"{statistics.median(values) / floor:.2f}"])
     listing = interleaved(rounds, [("runs", lambda: measure([FENXI, "--store", many, "runs", "-n", "10"]))])
-    rows.append([f"`fenxi runs -n 10` of {n:,}", spread(listing["runs"], 1, 3), ""])
+    rows.append([f"`fenxi runs --limit 10` of {n:,}", spread(listing["runs"], 1, 3), ""])
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What watching memory costs: CPU seconds per sample of `fenxi memstat` against `vmstat` and `free -s`.
+"""What watching memory costs: CPU seconds per sample of `fenxi watch memstat` against `vmstat` and `free -s`.
 
 All run over the same seconds of the same machine, one sample each interval, so that whatever else happens
 there happens to all of them. CPU is user and system time by wait4. What a start alone costs is measured
@@ -18,8 +18,8 @@ def commands(samples, file):
     return {
         "vmstat 1": ["vmstat", "1", samples + 1],
         "free -s 1": ["free", "-s", "1", "-c", samples + 1],
-        "fenxi memstat 1": [FENXI, "memstat", "1", samples],
-        "fenxi memstat 1 --files FILE": [FENXI, "memstat", "1", samples, "--files", file],
+        "fenxi watch memstat 1": [FENXI, "memstat", "1", samples],
+        "fenxi watch memstat 1 --files FILE": [FENXI, "memstat", "1", samples, "--files", file],
     }
 
 
@@ -28,8 +28,8 @@ def started_once(file):
     return {
         "vmstat 1": ["vmstat", "1", "1"],
         "free -s 1": ["free"],
-        "fenxi memstat 1": [FENXI, "memstat"],
-        "fenxi memstat 1 --files FILE": [FENXI, "memstat", "--files", file],
+        "fenxi watch memstat 1": [FENXI, "memstat"],
+        "fenxi watch memstat 1 --files FILE": [FENXI, "memstat", "--files", file],
     }
 
 
@@ -70,7 +70,7 @@ def main():
            ["command", "CPU s", "CPU ms per sample, without the start", "/ vmstat", "/ free"], rows,
            [f"{samples} samples, one a second, {rounds} rounds, all commands at the same time; medians.",
             "CPU is user and system time of the whole process; the ratios are of whole processes.",
-            f"{processes} processes ran at the end: every ten seconds `fenxi memstat` looks through all of them for "
+            f"{processes} processes ran at the end: every ten seconds `fenxi watch memstat` looks through all of them for "
             "the executables and libraries that they map, which the others do not show at all.",
             "FILE has 64 MiB, all in the page cache; to know who has it open, the descriptors of all processes are "
             "looked through at every sample.",

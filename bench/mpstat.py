@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What watching every CPU costs: CPU time of `fenxi mpstat`, against mpstat and pidstat of sysstat.
+"""What watching every CPU costs: CPU time of `fenxi watch mpstat`, against mpstat and pidstat of sysstat.
 
 Several copies of each tool run over the same seconds, once for many samples and once for a single one: the
 difference is what samples cost, without the start and the end. `--busy`, which looks at every task, runs beside
@@ -46,12 +46,12 @@ def main():
         need(tool, "install sysstat")
     samples, copies, tasks = setting("BENCH_SAMPLES", 60), setting("BENCH_COPIES", 8), setting("BENCH_TASKS", 5000)
     fenxi = [FENXI, "mpstat"]
-    rows = compare([("fenxi mpstat", fenxi), ("mpstat -P ALL", ["mpstat", "-P", "ALL"])], copies, samples)
-    rows += compare([("fenxi mpstat -I SUM", [*fenxi, "-I", "SUM"]),
+    rows = compare([("fenxi watch mpstat", fenxi), ("mpstat -P ALL", ["mpstat", "-P", "ALL"])], copies, samples)
+    rows += compare([("fenxi watch mpstat -I SUM", [*fenxi, "-I", "SUM"]),
                      ("mpstat -P ALL -I SUM", ["mpstat", "-P", "ALL", "-I", "SUM"])], copies, samples)
     sleeping = [subprocess.Popen([shutil.which("sleep"), "1d"]) for _ in range(tasks)]
     try:
-        rows += compare([(f"fenxi mpstat --busy, {tasks} tasks", [*fenxi, "--busy"]),
+        rows += compare([(f"fenxi watch mpstat --busy, {tasks} tasks", [*fenxi, "--busy"]),
                          (f"pidstat -t, {tasks} tasks", ["pidstat", "-t"])], 2, max(2, samples // 6))
     finally:
         for process in sleeping:

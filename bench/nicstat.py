@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sample of `fenxi nicstat` costs: CPU seconds, against nicstat 1.95 over the same seconds.
+"""What a sample of `fenxi watch nicstat` costs: CPU seconds, against nicstat 1.95 over the same seconds.
 
 Each pair of processes watches the same interfaces at the same time, with the same options, and prints
 to nowhere. Every pair runs twice, with few and with many samples: the difference is what samples cost, without

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What CPU times of all processes cost: `fenxi pstime 1` against `pidstat 1`, with few and with many processes.
+"""What CPU times of all processes cost: `fenxi watch pstime 1` against `pidstat 1`, with few and with many processes.
 
 Both watch one after the other, in turn, as many samples; CPU is user and system time of the whole process, its
 start included. Then the same for what `fenxi record` spends on its source `process`, against another build of
@@ -49,8 +49,8 @@ def recording(fenxi, samples):
 
 def rounds_of(n_rounds, samples):
     """CPU milliseconds a sample, by subject."""
-    watch = {"fenxi pstime 1": [FENXI, "pstime", "1", samples], "pidstat 1": ["pidstat", "1", samples],
-             "fenxi pstime 1, with threads": [FENXI, "pstime", "1", samples, "-t"]}
+    watch = {"fenxi watch pstime 1": [FENXI, "pstime", "1", samples], "pidstat 1": ["pidstat", "1", samples],
+             "fenxi watch pstime 1, with threads": [FENXI, "pstime", "1", samples, "-t"]}
     figures = {}
     for _ in range(n_rounds):
         for name, argv in watch.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sample of `fenxi util` costs: CPU seconds, against mpstat (sysstat) over the same seconds.
+"""What a sample of `fenxi watch util` costs: CPU seconds, against mpstat (sysstat) over the same seconds.
 
 Each process prints to nowhere, and both run at the same time. Every pair runs twice, with few and with many
 samples: the difference is what samples cost, without the start. mpstat shows the clock ticks only, util also

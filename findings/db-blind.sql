@@ -2,7 +2,7 @@
 -- severity: info
 -- section: database
 -- says: Of {server}: {what}.
--- advice: What is named is missing from tables, charts and findings: that nothing is found there means nothing. The message says which GRANT or setting helps; fenxi db check URL shows all of it. Mistaken for a server that does little.
+-- advice: What is named is missing from tables, charts and findings: that nothing is found there means nothing. The message says which GRANT or setting helps; fenxi watch db-check URL shows all of it. Mistaken for a server that does little.
 -- ask: db-seen
 -- kind: measurement
 -- yes: db server=localhost samples=10 *40

@@ -1,4 +1,4 @@
-"""`fenxi push` and `pull` against a local S3-compatible server (moto): s3_push.py FENXI STORE WORK."""
+"""`fenxi store push` and `pull` against a local S3-compatible server (moto): s3_push.py FENXI STORE WORK."""
 
 import json
 import logging

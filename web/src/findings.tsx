@@ -30,7 +30,7 @@ export function Findings({ all, panels, runs }: { all: All; panels: Header[]; ru
       {loud.length > 0 && rows(loud.slice(0, SHOWN))}
       {loud.length === 0 && (
         <p class="quiet">
-          <Prose text={`No problems found by ${plural(all.looked, "rule")}; \`fenxi findings --all\` lists them.`} />
+          <Prose text={`No problems found by ${plural(all.looked, "rule")}; \`fenxi list findings\` lists them.`} />
         </p>
       )}
       {folded(`${loud.length - SHOWN} more`, loud.slice(SHOWN))}

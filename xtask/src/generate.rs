@@ -119,7 +119,7 @@ fn formats_page() -> String {
     let mut all: Vec<&Format> = formats().collect();
     all.sort_by_key(|f| f.family);
     let mut page = format!("{HEAD}\n# Formats\n\n");
-    page += "What `fenxi import` reads. The format of a file is recognised from its content; `--format NAME` overrides \
+    page += "What `fenxi import` reads. The format of a file is recognised from its content; `--as NAME` overrides \
              that. Columns that no table has become rows of [metric](tables.md#metric), lines that cannot be read rows of \
              [note](tables.md#note). A store can bring \
              [formats of its own](../own-formats.md). How to add one to Fenxi: [adding a format](../adding-a-format.md).\n";

@@ -42,7 +42,7 @@ pub enum CarryError {
         ours: String,
     },
     /// No store lies there.
-    #[error("{0} is no store: it has no store.json; `fenxi push` makes one")]
+    #[error("{0} is no store: it has no store.json; `fenxi store push` makes one")]
     NoStore(String),
     /// The run there is another one of the same id.
     #[error("{place} has another run {run}, with other content: remove it there, or choose another prefix")]

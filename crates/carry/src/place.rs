@@ -66,7 +66,8 @@ pub(crate) const LARGEST: u64 = 1 << 40;
 
 /// The error for a list without an end.
 pub(crate) fn too_many(place: &dyn Place) -> CarryError {
-    let why = format!("its list has more than {MOST_NAMES} files; `fenxi compact` before pushing makes them fewer");
+    let why =
+        format!("its list has more than {MOST_NAMES} files; `fenxi store compact` before pushing makes them fewer");
     CarryError::Storage { what: place.name(), why }
 }
 

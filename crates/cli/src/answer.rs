@@ -120,6 +120,6 @@ pub fn heading(kind: Kind, number: usize) -> String {
 
 /// The rules that a run could not be asked, in lines of at most `width` characters.
 pub fn not_asked(says: Option<String>, width: usize) -> String {
-    let text = says.map(|says| format!("{says}; `fenxi findings --all RUN` has each"));
+    let text = says.map(|says| format!("{says}; `fenxi list findings RUN` has each"));
     text.map_or_else(String::new, |text| print::wrapped(&text, width).join("\n") + "\n")
 }

@@ -108,7 +108,7 @@ pub enum Statement<'a> {
 /// answer.
 pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> anyhow::Result<ExitCode> {
     if format == Format::Parquet && io::stdout().is_terminal() {
-        bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
+        bail!("Parquet is binary; redirect it to a file: … -f parquet -o answer.parquet");
     }
     let mut scope = scope.clone();
     let mut code = ExitCode::SUCCESS;

@@ -36,26 +36,5 @@ pub struct Cli {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
-    }
-
-    /// Lines of what stands behind the options that terminals of 80 columns would break, of all commands below.
-    fn too_long(command: &clap::Command) -> Vec<String> {
-        let texts = [command.get_after_help(), command.get_after_long_help(), command.get_before_help()];
-        let texts: Vec<_> = texts.into_iter().flatten().map(ToString::to_string).collect();
-        let own = texts.iter().flat_map(|text| text.lines()).filter(|line| line.chars().count() > 80);
-        let own = own.map(|line| format!("{}: {line}", command.get_name()));
-        own.chain(command.get_subcommands().flat_map(too_long)).collect()
-    }
-
-    #[test]
-    fn notes_and_examples_fit_a_terminal() {
-        assert_eq!(too_long(&Cli::command()), Vec::<String>::new());
-    }
-}
+#[path = "args/tests.rs"]
+mod tests;

@@ -1,9 +1,19 @@
 //! Runs of a group, by their distance from the others.
 
-use fenxi_compare::{Representative, Stood};
+use std::process::ExitCode;
+
+use fenxi_compare::{Representative, Stood, group};
 use serde_json::json;
 
-use crate::print;
+use crate::{options::Global, print, stores};
+
+/// Prints the runs that selectors name, and which of them is the representative one.
+pub fn show(global: &Global, runs: &[String], window: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
+    let found = Representative::of(&store, &group(&store, &runs.join(","))?, window)?;
+    print::put(print::Form::json_if(as_json), list(&found, as_json).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
 
 /// The runs and their distances, the nearest to the representative one first.
 pub fn list(found: &Representative, as_json: bool) -> String {

@@ -1,4 +1,4 @@
-//! Live tools at another host: `fenxi mpstat 1 --on db1` is `fenxi mpstat 1` there, and prints here.
+//! Live tools at another host: `fenxi watch mpstat 1 --on db1` is `fenxi watch mpstat 1` there, and prints here.
 
 use std::{ffi::OsString, io, process::ExitCode};
 
@@ -51,7 +51,7 @@ mod tests {
             let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
             without_target(&words).iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(of("fenxi mpstat --on db1 1 5"), "mpstat 1 5");
+        assert_eq!(of("fenxi watch mpstat --on db1 1 5"), "watch mpstat 1 5");
         assert_eq!(of("fenxi trace profile --on=db1 -- ls --on x"), "trace profile -- ls --on x");
     }
 }

@@ -38,5 +38,5 @@ fn warned(own: OwnFormats) -> Formats {
 /// # Errors
 /// When there is none, with names that are near.
 pub fn named(known: &Formats, name: &str) -> anyhow::Result<AnyFormat> {
-    known.named(name).ok_or_else(|| unknown("format", name, known.names(), "fenxi formats"))
+    known.named(name).ok_or_else(|| unknown("format", name, known.names(), "fenxi list formats"))
 }

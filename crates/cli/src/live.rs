@@ -114,8 +114,8 @@ impl Screen {
     /// Shows frames through `view`, or the rows of `tables` as they are if `args` say so.
     fn new(args: &LiveArgs, view: Box<dyn View>, tables: &[&'static Table]) -> Screen {
         let (view, form): (Box<dyn View>, _) = match tables.first() {
-            Some(_) if args.json => (Box::new(Json::new(tables)), print::Form::Json),
-            Some(first) if args.csv => (Box::new(Csv::new(first)), print::Form::Data),
+            Some(_) if args.is_json() => (Box::new(Json::new(tables)), print::Form::Json),
+            Some(first) if args.is_csv() => (Box::new(Csv::new(first)), print::Form::Data),
             _ => (view, print::Form::Text),
         };
         Screen { view, form, text: String::new(), said: BTreeSet::new(), failed: None }

@@ -2,19 +2,36 @@
 //!
 //! clap lists all subcommands in one block, and thirty in a row tell nobody where to begin.
 
-use std::{ffi::OsString, fmt::Write};
+use std::{ffi::OsString, fmt::Write, path::PathBuf};
 
-use clap::{Command, CommandFactory, FromArgMatches, builder::StyledStr};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, builder::StyledStr};
 
-use crate::{args::Cli, commands::GROUPS};
+use crate::{args::Cli, commands::GROUPS, options::OUTPUT};
+
+/// A command line that was understood.
+#[derive(Debug)]
+pub struct Parsed {
+    /// It.
+    pub cli: Cli,
+    /// The file that its output goes to, if one is named with `-o`.
+    pub output: Option<PathBuf>,
+}
 
 /// Parses a command line; help is that of [`command`].
 ///
 /// # Errors
 /// When help was asked for, or the command line is wrong.
-pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Parsed, clap::Error> {
     let matches = command().try_get_matches_from(words)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
+    let output = output(&matches).filter(|path| path.as_os_str() != "-").cloned();
+    Ok(Parsed { cli, output })
+}
+
+/// What [`OUTPUT`] is in the matches of a command or of those below it.
+fn output(matches: &ArgMatches) -> Option<&PathBuf> {
+    let own = matches.try_get_one::<PathBuf>(OUTPUT).ok().flatten();
+    own.or_else(|| output(matches.subcommand()?.1))
 }
 
 /// The command line, with grouped commands on its first page of help.
@@ -34,11 +51,11 @@ pub fn built() -> Command {
 fn template(command: &Command) -> StyledStr {
     let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
     let mut page = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
-    let width = GROUPS.iter().flat_map(|(_, listed)| listed.iter()).map(|one| one.name.len()).max().unwrap_or(0);
+    let width = GROUPS.iter().flat_map(|(_, listed)| listed.iter()).map(|name| name.len()).max().unwrap_or(0);
     // Writing to a string cannot fail.
     for (title, listed) in GROUPS {
         let _ = writeln!(page, "\n{heading}{title}:{heading:#}");
-        for found in listed.iter().filter_map(|one| command.find_subcommand(one.name)) {
+        for found in listed.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = found.get_about().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(page, "  {literal}{:width$}{literal:#}  {about}", found.get_name());
         }
@@ -53,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_exactly_one_group() {
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, listed)| listed.iter().map(|one| one.name)).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, listed)| listed.iter().copied()).collect();
         grouped.sort_unstable();
         let root = command();
         let mut declared: Vec<&str> =
@@ -68,7 +85,7 @@ mod tests {
         let wide: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
         assert_eq!(wide, Vec::<&str>::new());
         for (title, listed) in GROUPS {
-            let names: Vec<&str> = listed.iter().map(|one| one.name).collect();
+            let names: Vec<&str> = listed.to_vec();
             let below = page.split_once(&format!("\n{title}:\n")).map(|(_, below)| below);
             let lines = below.unwrap_or_else(|| panic!("no {title} in {page}")).lines().take(names.len());
             let shown: Vec<&str> = lines.filter_map(|line| line.split_whitespace().next()).collect();

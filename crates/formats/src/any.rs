@@ -32,7 +32,7 @@ pub trait OwnFormat: Debug + Send + Sync {
 /// What a store's format is.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// Its name for `--format`: its file's, without the ending.
+    /// Its name for `import --as`: its file's, without the ending.
     pub name: &'static str,
     /// Its file, as messages name it.
     pub file: String,

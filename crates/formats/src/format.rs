@@ -6,7 +6,7 @@ use super::{Input, Out};
 
 /// One format that can be imported.
 pub struct Format {
-    /// Its name for `--format`; also its module's name and its fixtures' folder, with `-` for `_`.
+    /// Its name for `import --as`; also its module's name and its fixtures' folder, with `-` for `_`.
     pub name: &'static str,
     /// Which tools and options print it, in one line.
     pub summary: &'static str,

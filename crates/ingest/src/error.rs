@@ -16,7 +16,7 @@ pub enum ImportError {
     },
     /// None of the inputs is of a format that is understood.
     #[error(
-        "{names}: unknown format (`fenxi formats` lists the known ones; --format NAME forces one, \
+        "{names}: unknown format (`fenxi list formats` lists the known ones; --as NAME forces one, \
          --map FILE reads columns of any text)"
     )]
     Unknown {

@@ -86,7 +86,7 @@ pub enum QueryError {
         message: String,
     },
     /// A Parquet file of a run cannot be read.
-    #[error("{}: {message}; `fenxi verify` tells whether the file is damaged", path.display())]
+    #[error("{}: {message}; `fenxi store verify` tells whether the file is damaged", path.display())]
     File {
         /// The file.
         path: PathBuf,

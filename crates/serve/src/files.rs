@@ -113,7 +113,7 @@ async fn selected(shared: &Shared, selectors: Vec<String>) -> Result<Vec<RunId>,
             runs.extend(store.select(&selector)?);
             // Names may be those of many, and may be given many times.
             if runs.len() > MOST_RUNS {
-                return Err(Failure::wrong(format!("more than {MOST_RUNS} runs; use `fenxi export`")));
+                return Err(Failure::wrong(format!("more than {MOST_RUNS} runs; use `fenxi store export`")));
             }
         }
         Ok(runs)

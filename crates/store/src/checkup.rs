@@ -124,7 +124,7 @@ impl Store {
             }
         }
         for path in self.unnamed_packed()? {
-            found.remark(&path, "is in use no longer; the next `fenxi compact` removes it");
+            found.remark(&path, "is in use no longer; the next `fenxi store compact` removes it");
         }
         for file in &self.compacted()?.files {
             let path = self.packed_path(file);
@@ -134,7 +134,10 @@ impl Store {
                 Ok(()) => self.packed().set_verified(&file.name),
             }
             if file.unswept {
-                found.remark(&path, "is of a compaction that was interrupted; the next `fenxi compact` finishes it");
+                found.remark(
+                    &path,
+                    "is of a compaction that was interrupted; the next `fenxi store compact` finishes it",
+                );
             }
         }
         Ok(())

@@ -132,7 +132,7 @@ pub enum StoreError {
     },
     /// An archive has a run whose id another run here has.
     #[error(
-        "there is another run {id} here, with other content: remove it first (`fenxi rm {id}`), or take the archive into \
+        "there is another run {id} here, with other content: remove it first (`fenxi store rm {id}`), or take the archive into \
          another store with `--store DIR`; nothing was imported"
     )]
     Differs {

@@ -74,7 +74,7 @@ impl Store {
     pub(crate) fn question_of(&self, name: &str) -> Result<(String, Origin), StoreError> {
         let path = self.questions_dir().join(format!("{name}.sql"));
         let bytes = self.read_own(&path)?;
-        // A copy that is damaged vouches for nothing; `fenxi verify` names it.
+        // A copy that is damaged vouches for nothing; `fenxi store verify` names it.
         let copy = self.kept_path(name);
         let kept = self.read_own(&copy).ok().and_then(|text| digest::value_of::<Kept>(&text, &copy, &[]).ok());
         let origin = match &kept {

@@ -267,7 +267,7 @@ impl Store {
     fn no_manifest(&self, id: &RunId, path: &Path, error: io::Error) -> StoreError {
         match error.kind() {
             io::ErrorKind::NotFound if self.run_dir(id).exists() => {
-                StoreError::damaged(path, "it is missing; `fenxi rm` removes what is left of the run")
+                StoreError::damaged(path, "it is missing; `fenxi store rm` removes what is left of the run")
             }
             io::ErrorKind::NotFound => StoreError::Unknown { selector: id.to_string(), near: Vec::new() },
             _ => error.into(),
@@ -397,7 +397,7 @@ fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, St
 /// What a person does about a run that is damaged.
 pub(crate) fn way_out(id: &RunId) -> String {
     format!(
-        "`fenxi verify {id}` looks at the whole run; where there is an archive of it, `fenxi rm {id}` and `fenxi import` \
+        "`fenxi store verify {id}` looks at the whole run; where there is an archive of it, `fenxi store rm {id}` and `fenxi import` \
          restore it"
     )
 }

@@ -411,7 +411,7 @@ impl<'a, R: Read> Taking<'a, R> {
         match self.next()? {
             Some(next) if next.name == name => Ok(next),
             Some(next) => Err(broken(format!("has `{}` where {name} is expected", next.name))),
-            None if name == HEAD => Err(broken("is not an archive of runs; `fenxi export` makes one")),
+            None if name == HEAD => Err(broken("is not an archive of runs; `fenxi store export` makes one")),
             None => Err(broken("is cut short")),
         }
     }

@@ -305,8 +305,9 @@ fn importing(root: &Reader<'_>) -> Result<Import, PlanError> {
         Some(format) => Ok(Import::As(format.name)),
         None => {
             let hint = perhaps(&near(name, fenxi_formats::formats().map(|f| f.name)));
-            let message =
-                format!("`import` is `{name}`, which is not a format{hint} (`fenxi formats` lists them; or `off`)");
+            let message = format!(
+                "`import` is `{name}`, which is not a format{hint} (`fenxi list formats` lists them; or `off`)"
+            );
             Err(root.error_at("import", message))
         }
     }

@@ -49,7 +49,7 @@ fn every_mistake_names_its_line_and_the_way_out() {
         (with("record = { interval = \"1ms\" }"), "plan.toml:3: `interval` has to be at least 10ms"),
         (
             with("import = \"sysbensh\""),
-            "plan.toml:3: `import` is `sysbensh`, which is not a format; did you mean `sysbench`? (`fenxi formats` lists them; or `off`)",
+            "plan.toml:3: `import` is `sysbensh`, which is not a format; did you mean `sysbench`? (`fenxi list formats` lists them; or `off`)",
         ),
         (
             with("[run]\nready = { tcp = \"localhost\" }"),

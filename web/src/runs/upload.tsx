@@ -82,7 +82,7 @@ export function Upload() {
         type="button"
         class="plain"
         onClick={() => input.current?.click()}
-        title="An archive made by `fenxi export`, or the output of sar, vmstat, iostat and others; files can be dropped on this page as well"
+        title="An archive made by `fenxi store export`, or the output of sar, vmstat, iostat and others; files can be dropped on this page as well"
       >
         Import a file
       </button>

@@ -1,7 +1,7 @@
 //! `fenxi ask`.
 
-mod board;
-mod playbook;
+pub mod board;
+pub mod playbook;
 
 use std::process::ExitCode;
 
@@ -22,30 +22,34 @@ use crate::{
 Examples:
   fenxi ask                              list the questions
   fenxi ask hottest-cpu                  answer one for the latest run
-  fenxi ask top-processes -r @1 -r @2    for two runs
-  fenxi ask top-processes -r 03:10..03:25
+  fenxi ask top-processes @1 @2          for two runs
+  fenxi ask top-processes 03:10..03:25   for a range of time
+  fenxi ask hottest-cpu -f csv -o cpu.csv
   fenxi ask hot-disks --sql              print its SQL
-  fenxi ask --playbooks                  list orders of questions
-  fenxi ask --playbook cpu-is-full @2    go through one for a run
-  fenxi ask --boards                     list the store's boards
-  fenxi ask --board orders @1            text and answers of one")]
+  fenxi ask --playbook cpu-is-full @2    go through a playbook for a run
+  fenxi ask --board orders @1            text and answers of a board")]
 pub struct AskArgs {
-    /// Question to answer; with `--playbook` or `--board`, a run
+    /// Question to answer (`fenxi list questions`)
+    #[arg(value_name = "QUESTION")]
     pub question: Option<String>,
+    /// Runs or ranges of time to answer it for, as -r takes them [default: @1]
+    #[arg(value_name = "RUN[/FROM..TO]")]
+    pub runs: Vec<String>,
     /// Answer the questions of a playbook in its order, with what to look for and what follows
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["sql", "param"])]
+    #[arg(long, value_name = "PLAYBOOK", conflicts_with_all = ["sql", "param"])]
     pub playbook: Option<String>,
-    /// List the playbooks
-    #[arg(long, conflicts_with_all = ["question", "playbook", "sql", "param"])]
+    /// List the playbooks, as `fenxi list playbooks` does
+    #[arg(long, hide = true, conflicts_with_all = ["question", "playbook", "sql", "param"])]
     pub playbooks: bool,
     /// Print a board of the store: its text, and the first rows of each answer
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["playbook", "playbooks", "sql", "param"])]
+    #[arg(long, value_name = "BOARD", conflicts_with_all = ["playbook", "playbooks", "sql", "param"])]
     pub board: Option<String>,
-    /// List the boards of the store, text with questions in it (`boards/NAME.md`)
-    #[arg(long, conflicts_with_all = ["question", "playbook", "playbooks", "board", "sql", "param"])]
+    /// List the boards, as `fenxi list boards` does
+    #[arg(long, hide = true, conflicts_with_all = ["question", "playbook", "playbooks", "board", "sql", "param"])]
     pub boards: bool,
     /// Parameter of the question (repeatable)
-    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
+    // `-p` is a process everywhere else; it was this once.
+    #[arg(long, short_alias = 'p', value_name = "KEY=VALUE", value_parser = key_value)]
     pub param: Vec<(String, String)>,
     /// Print the SQL of the question instead of its answer
     #[arg(long)]
@@ -58,7 +62,7 @@ pub struct AskArgs {
 /// Answers a ready question, or lists them.
 pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let format = args.answer.format;
+    let format = args.answer.format();
     let form = print::Form::json_if(format == Format::Json);
     if args.playbooks {
         print::paged(form, &playbook::list(&playbooks(&store)?, format))?;
@@ -88,21 +92,28 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
     answer(&store, global, args, &question)
 }
 
+impl AskArgs {
+    /// The runs that are named. With a playbook or a board, all words are runs.
+    fn runs(&self) -> Vec<String> {
+        let first = self.question.iter().filter(|_| self.playbook.is_some() || self.board.is_some());
+        first.chain(&self.runs).chain(&self.answer.run).cloned().collect()
+    }
+}
+
 /// All steps of a playbook, answered.
 fn through(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String> {
     let playbook = fenxi_query::playbook(store, name)?;
-    let runs: Vec<String> = args.question.iter().chain(&args.answer.run).cloned().collect();
-    let runs = args.answer.range.of(&runs, &["@1"]);
+    let runs = args.answer.range.of(&args.runs(), &["@1"]);
     let scope = answers::scope(store, &runs)?;
     let engine = answers::engine(store, &args.answer)?;
     let asking = playbook::Asking { store, engine: &engine, scope: &scope, runs: &runs };
-    asking.tell(&playbook, args.answer.format, print::width(&std::io::stdout()))
+    asking.tell(&playbook, args.answer.format(), print::width(&std::io::stdout()))
 }
 
 /// A board with its answers: over the runs given, or those that it names.
 fn of_board(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String> {
     let board = fenxi_query::board(store, name)?;
-    let mut runs: Vec<String> = args.question.iter().chain(&args.answer.run).cloned().collect();
+    let mut runs = args.runs();
     if runs.is_empty() {
         let own = board.run.as_deref().unwrap_or("@1");
         runs.extend(own.split(',').map(|run| run.trim().to_owned()));
@@ -110,20 +121,21 @@ fn of_board(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String>
     let scope = answers::scope(store, &runs)?;
     let engine = answers::engine(store, &args.answer)?;
     let asking = playbook::Asking { store, engine: &engine, scope: &scope, runs: &runs };
-    asking.board(&board, args.answer.format, print::width(&std::io::stdout()))
+    asking.board(&board, args.answer.format(), print::width(&std::io::stdout()))
 }
 
 fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<ExitCode> {
-    let scope = answers::scope(store, &args.answer.runs(&["@1"]))?;
+    let scope = answers::scope(store, &args.answer.range.of(&args.runs(), &["@1"]))?;
     let engine = answers::engine(store, &args.answer)?;
-    if args.answer.format == Format::Table && !global.quiet {
+    if args.answer.format() == Format::Table && !global.quiet {
         print::message(&print::for_terminal(&format!("{}: {}", question.title, question.about)));
     }
     let params = question.bind(&args.param)?;
-    answers::answer(&engine, &Statement::Question(&question.sql, &params), &scope, args.answer.format)
+    answers::answer(&engine, &Statement::Question(&question.sql, &params), &scope, args.answer.format())
 }
 
-fn list(all: &[Question], format: Format) -> String {
+/// The questions, a line for each.
+pub fn list(all: &[Question], format: Format) -> String {
     if format == Format::Json {
         let line = |q: &Question| {
             let params: Vec<_> = q.params.iter().map(|p| json!({ "name": p.name, "about": p.about })).collect();

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     distances,
-    options::{Global, RunLabels, WindowArg},
+    options::{Global, JsonArgs, RunLabels, WindowArg},
     print,
     progress::{Steps, plural},
     stop::Stop,
@@ -27,9 +27,14 @@ Facts are those of the representative run; facts that differ between runs are
 listed under the topic `differs`. Percentiles cannot be averaged and are
 omitted.
 
+The representative run is the medoid: the run nearest to all others over all
+metrics, each in standard deviations. A distance of about 1 is ordinary; a run
+much farther away is an outlier.
+
 Examples:
   fenxi average kernel=6.18 --name kernel-6.18
-  fenxi average a1 a2 a3 a4 --name a --window 60s..540s --drop-outliers")]
+  fenxi average a1 a2 a3 a4 --name a --window 60s..540s --drop-outliers
+  fenxi average kernel=6.18 --representative    the most typical of them")]
 #[command(mut_arg("name", |arg| arg.help("Name of the new run")))]
 #[command(mut_arg("tag", |arg| arg.help("Tag of the new run (repeatable)")))]
 pub struct AverageArgs {
@@ -42,23 +47,29 @@ pub struct AverageArgs {
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
+    /// Only say which run is the most typical, and how far away the others are; average nothing
+    #[arg(long, conflicts_with_all = ["name", "tag", "drop_outliers"])]
+    pub representative: bool,
     /// Exclude outliers: runs unusually far from the others
     #[arg(long)]
     pub drop_outliers: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Averages runs into a new one.
 pub fn run(global: &Global, args: &AverageArgs) -> anyhow::Result<ExitCode> {
+    if args.representative {
+        return distances::show(global, &args.runs, &args.part.window, args.form.is_json());
+    }
     let store = stores::open(global)?;
     let runs = group(&store, &args.runs.join(","))?;
     let outliers = if args.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
     let Averaging { found, members, left_out, remarks } = Averaging::of(&store, &runs, &args.part.window, outliers)?;
     let of: Vec<RunId> = members.iter().map(|member| member.id.clone()).collect();
     let stop = Stop::on_interrupt();
-    let bar = Steps::new(global.quiet || args.json, "averaging");
+    let bar = Steps::new(global.quiet || args.form.is_json(), "averaging");
     let plan = Plan {
         store: &store,
         members,
@@ -73,7 +84,7 @@ pub fn run(global: &Global, args: &AverageArgs) -> anyhow::Result<ExitCode> {
     });
     bar.clear();
     let id = made?;
-    if args.json {
+    if args.form.is_json() {
         let outliers: Vec<&RunId> = found.runs.iter().filter(|s| s.outlier).map(|s| &s.run).collect();
         let line = json!({
             "run": id, "of": of, "representative": found.representative, "outliers": outliers, "left_out": left_out,

@@ -1,4 +1,4 @@
-//! `fenxi compact`.
+//! `fenxi store compact`.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use fenxi_store::{CompactWish, Compaction};
 use serde_json::json;
 
 use crate::{
-    options::{Global, seconds},
+    options::{Global, JsonArgs, seconds},
     print,
     progress::{Steps, plural},
     stores,
 };
 
-/// `fenxi compact`
+/// `fenxi store compact`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tables of many runs become files of 128 to 512 MB, sorted by run, in the store's
@@ -24,10 +24,10 @@ after, also when this one is killed; the next one continues. --undo gives runs
 their own files back.
 
 Examples:
-  fenxi compact --older 7d
-  fenxi compact --older 7d --dry-run
-  fenxi compact branch=main
-  fenxi compact --undo @3")]
+  fenxi store compact --older 7d
+  fenxi store compact --older 7d --dry-run
+  fenxi store compact branch=main
+  fenxi store compact --undo @3")]
 pub struct CompactArgs {
     /// Runs to compact [default: all]
     #[arg(value_name = "RUN")]
@@ -41,9 +41,9 @@ pub struct CompactArgs {
     /// Only print what would be done
     #[arg(long)]
     pub dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Compacts, or undoes it.
@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: &CompactArgs) -> anyhow::Result<ExitCode> {
     if args.undo {
         let given = store.undo_compaction(chosen.as_deref(), &mut watch)?;
         line.clear();
-        if args.json {
+        if args.form.is_json() {
             print::json(&format!("{}\n", json!({ "restored_runs": given })))?;
         } else if !global.quiet {
             print::message(&format!("{} given their own files back", plural(given as u64, "run")));
@@ -66,7 +66,7 @@ pub fn run(global: &Global, args: &CompactArgs) -> anyhow::Result<ExitCode> {
     let wish = CompactWish { runs: chosen.as_deref(), before, dry_run: args.dry_run };
     let done = store.compact(&wish, &mut watch)?;
     line.clear();
-    if args.json {
+    if args.form.is_json() {
         print::json(&format!("{}\n", lines(&done, args.dry_run)))?;
     } else if !global.quiet {
         print::message(&said(&done, args.dry_run));

@@ -11,7 +11,7 @@ use fenxi_query::Engine;
 
 use crate::{
     differs,
-    options::{EngineArgs, Global, WindowArg},
+    options::{EngineArgs, Global, PageArgs, WindowArg},
     print, stores,
 };
 use page::Page;
@@ -62,7 +62,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub part: WindowArg,
     /// Compare even if the validity gate refuses
-    #[arg(long, short)]
+    #[arg(long)]
     pub force: bool,
     /// Exit with status 1 if a result has this verdict
     #[arg(long, value_name = "VERDICT")]
@@ -71,12 +71,9 @@ pub struct CompareArgs {
     /// with a margin of its own: `elapsed`, `elapsed=5%` (repeatable)
     #[arg(long, value_name = "NAME", value_parser = Counts::parse)]
     pub result: Vec<Counts>,
-    /// Print JSON Lines
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print Markdown tables
-    #[arg(long)]
-    pub markdown: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: PageArgs,
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -109,14 +106,14 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
         let found = SideBySide::of(&first, &second, request)?;
         failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args));
         let refused = found.refused;
-        let form = match (args.json, args.markdown) {
+        let form = match (args.form.is_json(), args.form.is_markdown()) {
             (true, _) => differs::Form::Json,
             (_, true) => differs::Form::Markdown,
             _ => differs::Form::Text,
         };
         let causes = if refused { String::new() } else { differs::between(&engine, &first, &second, form)? };
-        let text = if args.json { found.json_lines() + &causes } else { text(args, found, &causes) };
-        print::paged(print::Form::json_if(args.json), &text)?;
+        let text = if args.form.is_json() { found.json_lines() + &causes } else { text(args, found, &causes) };
+        print::paged(print::Form::json_if(args.form.is_json()), &text)?;
         if refused {
             print::message("these groups are not comparable; --force compares them anyway");
         }
@@ -126,7 +123,7 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
 fn text(args: &CompareArgs, found: SideBySide<'_>, causes: &str) -> String {
     let width = print::width(&std::io::stdout());
-    let mut page = Page { markdown: args.markdown, all: args.all, per: args.per.is_some(), width, ..Page::default() };
+    let mut page = Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), width, ..Page::default() };
     page.headline(&found);
     page.out.push_str(causes);
     page.head(&found);

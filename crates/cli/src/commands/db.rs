@@ -4,7 +4,7 @@ mod diff;
 mod report;
 mod snap;
 mod snapshots;
-mod top;
+pub mod top;
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::{
     options::{
-        Global,
+        Global, JsonArgs,
         database::{caution, server},
     },
     print,
@@ -44,7 +44,7 @@ pub enum DbCommand {
     Top(top::TopArgs),
 }
 
-/// `fenxi db check`
+/// `fenxi watch db-check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Asks once all that `fenxi record --db URL` asks again and again, and changes
@@ -57,17 +57,17 @@ A role that sees everything:
               GRANT SELECT ON performance_schema.* TO mon@host
 
 Examples:
-  fenxi db check postgres:///shop
-  fenxi db check mysql://mon@db1/ --json")]
+  fenxi watch db-check postgres:///shop
+  fenxi watch db-check mysql://mon@db1/ -f json")]
 pub struct CheckArgs {
     /// The server, such as `postgres:///shop` or `mysql://mon@db1/`
     pub url: String,
     /// Looks at sessions per second that are planned
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub db_rate: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Does it.
@@ -81,12 +81,13 @@ pub fn run(global: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+/// Checks a server.
+pub fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let server = server(&args.url)?;
     let checked = check(&server, args.db_rate);
     caution(server.cautions());
     let (version, findings) = checked?;
-    if args.json {
+    if args.form.is_json() {
         let list: Vec<_> = findings.iter().map(as_json).collect();
         let whole = json!({ "server": server.name(), "version": version, "readings": list });
         print::text(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;

@@ -1,4 +1,4 @@
-//! `fenxi dbstat`.
+//! `fenxi watch db`.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// `fenxi dbstat`
+/// `fenxi watch db`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 URL: postgres://user@host:port/database, postgres:///database,
@@ -44,10 +44,10 @@ Columns; those of sessions are means over the interval:
   ck old       checkpoints begun; age of the oldest open transaction
 
 Examples:
-  fenxi dbstat                            the server of this host, every second
-  fenxi dbstat postgres://mon@db1/shop 5  a remote one, every five seconds
-  fenxi dbstat 1 60 --save before         also save it as a run
-  fenxi dbstat --run before               replay that run")]
+  fenxi watch db                            this host's server, every second
+  fenxi watch db postgres://mon@db1/shop 5  a remote one, every five seconds
+  fenxi watch db 1 60 --save before         also save it as a run
+  fenxi watch db --run before               replay that run")]
 pub struct DbstatArgs {
     /// Database server [default: the only one that runs here]
     #[arg(value_name = "URL")]
@@ -79,7 +79,7 @@ pub fn run(global: &Global, args: &DbstatArgs) -> anyhow::Result<ExitCode> {
         vec![Databases::source(vec![server_or_only(url)?], rate)]
     };
     let tool = Tool {
-        name: "dbstat",
+        name: "watch db",
         sources,
         tables: vec![&db::TABLE, &db_wait::TABLE, &db_checkpoint::TABLE, &db_statement::TABLE, &event::TABLE],
         view: Box::new(Dbstat::new(only, TimeZone::system())),

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     answer, differs,
-    options::{EngineArgs, Global, RangeArgs, WindowArg},
+    options::{EngineArgs, Global, PageArgs, RangeArgs, WindowArg},
     parts, print, stores,
 };
 
@@ -48,10 +48,10 @@ Examples:
   fenxi explain kernel=6.18
   fenxi explain @1 --window 120s..150s
   fenxi explain 03:10..03:25
-  fenxi explain r1 r2 r3 r4 --window 60s..540s --json")]
+  fenxi explain r1 r2 r3 r4 --window 60s..540s -f json")]
 pub struct ExplainArgs {
     /// A run, repeated runs of the same experiment, or a range of time [default: @1]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN[/FROM..TO]")]
     pub runs: Vec<String>,
     /// When
     #[command(flatten)]
@@ -59,12 +59,9 @@ pub struct ExplainArgs {
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
-    /// Print JSON Lines: one object per part, and one for the whole
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print a Markdown table
-    #[arg(long)]
-    pub markdown: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: PageArgs,
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -91,7 +88,7 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         None => Scope::of(ids),
     };
     let diagnosis = Diagnosis::of(&engine, &scope)?;
-    let text = if args.json {
+    let text = if args.form.is_json() {
         let answer = answer::first(&diagnosis, different.as_ref());
         let line = json!({ "kind": "answer", "names": answer.names, "text": answer.text,
             "detail": answer.detail, "finding": answer.finding });
@@ -106,14 +103,15 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         )
     } else {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
-        let width = if args.markdown { usize::MAX } else { width };
-        let head = answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.markdown))?;
-        let different = different.map_or_else(String::new, |found| differs::text(&found, args.markdown));
+        let width = if args.form.is_markdown() { usize::MAX } else { width };
+        let head =
+            answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
+        let different = different.map_or_else(String::new, |found| differs::text(&found, args.form.is_markdown()));
         let asked = answer::not_asked(engine.asked(&scope)?.says(), width);
-        let blocks = [head, text(&explained, args.markdown), different, asked];
+        let blocks = [head, text(&explained, args.form.is_markdown()), different, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };
-    print::paged(print::Form::json_if(args.json), &text)?;
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

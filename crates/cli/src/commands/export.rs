@@ -1,4 +1,4 @@
-//! `fenxi export`.
+//! `fenxi store export`.
 
 use std::{
     io::{self, IsTerminal},
@@ -13,7 +13,7 @@ use fs_err as fs;
 
 use crate::{options::Global, print, progress::plural, stores, whole};
 
-/// `fenxi export`
+/// `fenxi store export`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An archive is a reproducible tar.zst: the same runs give the same bytes.
@@ -21,9 +21,9 @@ An archive is a reproducible tar.zst: the same runs give the same bytes.
 remarks and windows.
 
 Examples:
-  fenxi export @1 -o oltp.tar.zst
-  fenxi export study=compression -o compression.tar.zst
-  fenxi export baseline -o - | ssh elsewhere fenxi import -")]
+  fenxi store export @1 -o oltp.tar.zst
+  fenxi store export study=compression -o compression.tar.zst
+  fenxi store export baseline -o - | ssh elsewhere fenxi import -")]
 pub struct ExportArgs {
     /// Runs to export
     #[arg(required = true, value_name = "RUN")]

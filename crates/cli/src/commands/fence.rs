@@ -12,7 +12,7 @@ use fenxi_model::format_cpus;
 use serde_json::json;
 
 use crate::{
-    options::{Global, RootArg, cpu_list, interval},
+    options::{Global, JsonArgs, RootArg, cpu_list, interval},
     print,
     progress::plural,
 };
@@ -42,7 +42,7 @@ pub struct FenceArgs {
     #[arg(long, value_name = "LIST", requires = "pid", value_parser = cpu_list)]
     pub cpus: Option<Cpus>,
     /// Apply the plan
-    #[arg(long, requires = "pid", conflicts_with_all = ["undo", "root"])]
+    #[arg(long, requires = "pid", conflicts_with_all = ["undo", "root", "json"])]
     pub apply: bool,
     /// Undo all fences, or that of one process
     #[arg(long, conflicts_with_all = ["cpus", "root", "json"])]
@@ -53,9 +53,9 @@ pub struct FenceArgs {
     /// Directory of saved states [default: $XDG_STATE_HOME/fenxi]
     #[arg(long, value_name = "DIR", env = "FENXI_STATE", hide_env_values = true)]
     pub state: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long, conflicts_with = "apply")]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -71,7 +71,7 @@ pub fn run(_: &Global, args: &FenceArgs) -> anyhow::Result<ExitCode> {
     let Seen { irqs, process, plan } = fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
     match (&process, &plan) {
         (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder)?,
-        _ if args.json => print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?,
+        _ if args.form.is_json() => print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?,
         _ => print::text(&text(&irqs, process.as_ref(), plan.as_ref()))?,
     }
     Ok(ExitCode::SUCCESS)

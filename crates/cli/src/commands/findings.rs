@@ -5,11 +5,12 @@ use std::{io, process::ExitCode};
 use clap::Args;
 use fenxi_compare::Diagnosis;
 use fenxi_query::{CanAsk, Engine, Finding, Found, Kind, Occurrence, findings};
+use fenxi_store::Store;
 use serde_json::{Map, json};
 
 use crate::{
     answer, answers,
-    options::{EngineArgs, Global, RangeArgs},
+    options::{EngineArgs, Global, PageArgs, RangeArgs},
     print, stores,
 };
 
@@ -29,24 +30,21 @@ Examples:
   fenxi findings                  check the latest run
   fenxi findings before after     check two runs
   fenxi findings 03:10..03:25     check a time of a recording with --roll
-  fenxi findings --all            list the rules
-  fenxi findings --all @1         with what a run lacks for each")]
+  fenxi findings -f markdown -o findings.md
+  fenxi list findings             list the rules")]
 pub struct FindingsArgs {
     /// Runs or ranges of time to check [default: @1]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN[/FROM..TO]")]
     pub runs: Vec<String>,
     /// When
     #[command(flatten)]
     pub range: RangeArgs,
-    /// List the rules and what each detects; with RUN, what it lacks for each
-    #[arg(long)]
+    /// List the rules, as `fenxi list findings` does
+    #[arg(long, hide = true)]
     pub all: bool,
-    /// Print JSON Lines, one object per finding (with `--all` per rule)
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print a Markdown document
-    #[arg(long)]
-    pub markdown: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: PageArgs,
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -55,30 +53,25 @@ pub struct FindingsArgs {
 /// Says what stands out in runs, or lists the rules.
 pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    if args.all && args.range.of(&args.runs, &[]).is_empty() {
-        print::paged(print::Form::json_if(args.json), &rules(&findings(&store)?, None, args))?;
-        return Ok(ExitCode::SUCCESS);
+    if args.all {
+        return list(&store, args);
     }
     let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    if args.all {
-        let asked = engine.asked(&scope)?;
-        print::paged(print::Form::json_if(args.json), &rules(&findings(&store)?, Some(&asked), args))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let asked = if args.json { None } else { engine.asked(&scope)?.says() };
+    let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.says() };
     let Diagnosis { answer, found: all, several_hosts } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
-    let text = if args.json {
+    let text = if args.form.is_json() {
         all.iter().flat_map(json_lines).collect()
     } else {
-        let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1, several_hosts };
-        answer::text(&answer, page_width(args), args.markdown)
+        let page =
+            Page { markdown: args.form.is_markdown(), width: page_width(args), several: runs > 1, several_hosts };
+        answer::text(&answer, page_width(args), args.form.is_markdown())
             + "\n"
             + &page.write(&all)
             + &answer::not_asked(asked, page_width(args))
     };
-    print::paged(print::Form::json_if(args.json), &text)?;
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
     let mut code = ExitCode::SUCCESS;
     for error in all.iter().filter_map(|found| found.outcome.as_ref().err()) {
         print::message(&format!("warning: a finding failed: {error}"));
@@ -87,9 +80,21 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Lists the rules; with runs, what these lack for each.
+fn list(store: &Store, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
+    let runs = args.range.of(&args.runs, &[]);
+    let asked = match runs.is_empty() {
+        true => None,
+        false => Some(Engine::on_demand(store, &args.engine.options())?.asked(&answers::scope(store, &runs)?)?),
+    };
+    let text = rules(&findings(store)?, asked.as_ref(), args);
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// A terminal's width, but no longer lines than the eye follows.
 fn page_width(args: &FindingsArgs) -> usize {
-    if args.markdown { usize::MAX } else { print::width(&io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH) }
+    if args.form.is_markdown() { usize::MAX } else { print::width(&io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH) }
 }
 
 fn json_lines(found: &Found) -> Vec<String> {
@@ -133,7 +138,7 @@ impl Page {
             }
         }
         if out.is_empty() {
-            out.push_str("no findings; `fenxi findings --all` lists all rules\n");
+            out.push_str("no findings; `fenxi list findings` lists all rules\n");
         }
         out
     }
@@ -187,7 +192,7 @@ impl Page {
 /// The rules, with what runs lack for each where that is asked.
 fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String {
     let lacks = |f: &Finding| asked.map(|asked| asked.lacks(&f.name));
-    if args.json {
+    if args.form.is_json() {
         let line = |f: &Finding| {
             json!({ "finding": f.name, "severity": f.severity.word(), "section": f.section.word(), "title": f.title,
                 "says": f.says(), "advice": f.advice, "ask": f.ask, "own": f.own, "lacks": lacks(f) })
@@ -196,7 +201,7 @@ fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String
         };
         return all.iter().map(line).collect();
     }
-    if args.markdown {
+    if args.form.is_markdown() {
         let head = "| finding | severity | section | detects |\n|---|---|---|---|\n".to_owned();
         let line = |f: &Finding| {
             format!(

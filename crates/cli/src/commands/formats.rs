@@ -1,4 +1,4 @@
-//! `fenxi formats`: what can be imported.
+//! `fenxi list formats`: what can be imported.
 
 mod test;
 
@@ -9,9 +9,13 @@ use fenxi_formats::{About, AnyFormat, Fills, Format, Formats, formats};
 use fenxi_model::visible;
 use serde_json::json;
 
-use crate::{formats, options::Global, print};
+use crate::{
+    formats,
+    options::{Global, JsonArgs},
+    print,
+};
 
-/// `fenxi formats`
+/// `fenxi list formats`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
@@ -20,15 +24,16 @@ NAME.toml with patterns of lines, or a program NAME that reads the text and
 prints rows as JSON lines.
 
 Examples:
-  fenxi formats                            list all formats
-  fenxi formats mpstat                     show an example
-  fenxi formats test poolstat pool.log     try a format on a file")]
+  fenxi list formats                            list all formats
+  fenxi list formats mpstat                     show an example
+  fenxi list formats test poolstat pool.log     try a format on a file")]
 pub struct FormatsArgs {
     /// Format to describe
-    pub format: Option<String>,
-    /// Print JSON Lines, one object per format
-    #[arg(long)]
-    pub json: bool,
+    #[arg(value_name = "FORMAT")]
+    pub name: Option<String>,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
     /// What to do, other than listing
     #[command(subcommand)]
     pub action: Option<Action>,
@@ -48,15 +53,15 @@ pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
     }
     let width = print::width(&io::stdout());
     let known = formats::known(global);
-    let text = match &args.format {
-        None if args.json => entries(&known).iter().map(|entry| entry.json() + "\n").collect(),
+    let text = match &args.name {
+        None if args.form.is_json() => entries(&known).iter().map(|entry| entry.json() + "\n").collect(),
         None => list(&known, width),
         Some(name) => {
             let entry = Entry::of(&formats::named(&known, name)?);
-            if args.json { entry.json() + "\n" } else { describe(&entry, width) }
+            if args.form.is_json() { entry.json() + "\n" } else { describe(&entry, width) }
         }
     };
-    print::paged(print::Form::json_if(args.json), &text)?;
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -98,7 +103,7 @@ impl Entry {
     fn own(about: &About) -> Entry {
         let used = match (about.is_program, about.recognises, &about.instead_of) {
             (true, _, _) => "a program: asked with `--sniff` about texts that nothing else is certain of".to_owned(),
-            (false, false, _) => format!("read only with `--format {}`, as it has no [recognise]", about.name),
+            (false, false, _) => format!("read only with `--as {}`, as it has no [recognise]", about.name),
             (false, true, None) => "recognised by its content".to_owned(),
             (false, true, Some(other)) => format!("recognised by its content, instead of {other}"),
         };
@@ -145,7 +150,7 @@ fn list(known: &Formats, width: Option<usize>) -> String {
         }
         out.push_str(&format!("{}\n{}\n", family[0].family, print::columns(&HEADER, &[], &rows)));
     }
-    out.push_str("fenxi formats NAME shows an example.\n");
+    out.push_str("fenxi list formats NAME shows an example.\n");
     out
 }
 

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     answers, formats, memory,
-    options::{Global, RunLabels, seconds},
+    options::{Global, JsonArgs, RunLabels, seconds},
     print,
     progress::{Bar, plural},
     stop::Stop,
@@ -30,9 +30,9 @@ A directory becomes one run of all its files, and so does an archive (tar, also
 compressed, zip). Files may be compressed (gz, zst, bz2, xz); formats are
 detected from contents. The run keeps its inputs, compressed. Averages since
 boot, which many tools print first, go to separate tables: `boot.cpu`,
-`boot.disk` … An archive written by `fenxi export` is detected too: its runs are
-imported unchanged. Formats of your own are files in the directory `formats`
-of the store (`fenxi formats test NAME FILE` tries one).
+`boot.disk` … An archive written by `fenxi store export` is detected too: its
+runs are imported unchanged. Formats of your own are files in the directory
+`formats` of the store (`fenxi list formats test NAME FILE` tries one).
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline
@@ -51,20 +51,20 @@ pub struct ImportArgs {
     #[command(flatten)]
     pub labels: RunLabels,
     /// Host name for all rows, overriding the files
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Hosts and times")]
     pub host: Option<String>,
     /// Start time, for files without dates or times
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Hosts and times")]
     pub start: Option<String>,
     /// Sampling interval, for files that do not state it
-    #[arg(long, short, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, short, value_name = "TIME", value_parser = seconds, help_heading = "Hosts and times")]
     pub interval: Option<f64>,
     /// Time zone of times without one, such as `Europe/Berlin` or `UTC` [default: local]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", help_heading = "Hosts and times")]
     pub zone: Option<String>,
-    /// Format of all files (see `fenxi formats`), instead of detecting it
-    #[arg(long, short, value_name = "NAME")]
-    pub format: Option<String>,
+    /// Format of all files, instead of detecting it (`fenxi list formats`)
+    #[arg(long = "as", value_name = "FORMAT")]
+    pub known_as: Option<String>,
     /// TOML file that maps columns of CSV, TSV or JSON Lines
     #[arg(long, value_name = "FILE")]
     pub map: Option<PathBuf>,
@@ -83,9 +83,9 @@ pub struct ImportArgs {
     /// Leave the answers that the page of a large run begins with to whoever looks first
     #[arg(long)]
     pub no_answers: bool,
-    /// Print the summary as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Imports, and says what each file gave.
@@ -112,7 +112,7 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         });
         bar.clear();
         let outcome = outcome?;
-        if args.json {
+        if args.form.is_json() {
             print::json(&(summary_json(&outcome).to_string() + "\n"))?;
         } else if !global.quiet {
             if outcome.run.is_some() {
@@ -179,7 +179,7 @@ fn plan(
         command: std::env::args().collect(),
         sources,
         formats: known.clone(),
-        format: args.format.as_deref().map(|name| formats::named(known, name)).transpose()?,
+        format: args.known_as.as_deref().map(|name| formats::named(known, name)).transpose()?,
         host: args.host.clone(),
         start: args.start.as_deref().map(|text| start(text, &zone)).transpose()?,
         interval_s: args.interval,

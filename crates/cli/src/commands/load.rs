@@ -20,7 +20,7 @@ use self::{
 };
 use crate::{
     options::{
-        Global,
+        Global, JsonArgs,
         database::{caution, surroundings},
         key_value,
     },
@@ -71,13 +71,17 @@ pub enum LoadCommand {
 
 /// `fenxi load workloads`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi load workloads
+  fenxi load workloads oltp_read_write")]
 pub struct WorkloadsArgs {
     /// Workload: a name, or the path of a file
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Which workload goes where.
@@ -93,12 +97,15 @@ pub struct Where {
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// Random seed
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "How transactions are sent")]
     pub seed: u64,
 }
 
 /// `fenxi load prepare`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  fenxi load prepare postgres:///test -w oltp_read_write --set tables=4")]
 pub struct PrepareArgs {
     /// Database and workload
     #[command(flatten)]
@@ -110,6 +117,9 @@ pub struct PrepareArgs {
 
 /// `fenxi load cleanup`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  fenxi load cleanup postgres:///test -w oltp_read_write --set tables=4")]
 pub struct CleanupArgs {
     /// Database and workload
     #[command(flatten)]
@@ -159,21 +169,22 @@ fn resolve(place: &Where) -> anyhow::Result<(Workload, Target, Program)> {
     Ok((workload, target, program))
 }
 
-fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
+/// Lists workloads, or the options of one.
+pub fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.workload else {
         let all = SHIPPED.iter().map(|(name, _)| workload(name)).collect::<anyhow::Result<Vec<_>>>()?;
-        let text = if args.json {
+        let text = if args.form.is_json() {
             let list: Vec<_> = all.iter().map(|w| json!({ "name": w.name, "about": w.about })).collect();
             format!("{}\n", serde_json::to_string_pretty(&list)?)
         } else {
             let rows: Vec<_> = all.iter().map(|w| vec![w.name.clone(), w.about.clone()]).collect();
             print::listing(&["workload", "description"], &[], &[], &rows)
         };
-        print::put(print::Form::json_if(args.json), text.as_bytes())?;
+        print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
     let workload = workload(name)?;
-    let text = if args.json {
+    let text = if args.form.is_json() {
         let option = |(key, option): (&String, &fenxi_load::workload::WorkloadOption)| json!({ "name": key, "value": option.value.to_string(), "about": option.about, "shapes_tables": option.shapes_tables });
         let options: Vec<_> = workload.options.iter().map(option).collect();
         let whole = json!({ "name": workload.name, "about": workload.about, "options": options });
@@ -193,7 +204,7 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
             print::listing(&["option", "default", "for", "what it is"], &[], &[], &rows)
         )
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,21 +12,22 @@ use clap_mangen::Man;
 use fenxi_model::near;
 use fs_err as fs;
 
-use crate::{options::Global, overview, print};
+use crate::{options::Global, overview, print, renamed};
 
 /// `fenxi man`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 On a terminal `man` shows the page; otherwise it is written as roff.
-`make install` installs all pages, so that `man fenxi-nicstat` works.
+`make install` installs all pages, so that `man fenxi-watch-nicstat` works.
 
 Examples:
-  fenxi man nicstat
+  fenxi man compare
+  fenxi man watch nicstat
   fenxi man --all /usr/local/share/man/man1")]
 pub struct ManArgs {
     /// Command to describe [default: fenxi itself]
     #[arg(value_name = "COMMAND")]
-    pub command: Option<String>,
+    pub command: Vec<String>,
     /// Write the pages of all commands to this directory
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub all: Option<PathBuf>,
@@ -37,29 +38,33 @@ pub fn run(_: &Global, args: &ManArgs) -> anyhow::Result<ExitCode> {
     let root = overview::built();
     if let Some(dir) = &args.all {
         fs::create_dir_all(dir)?;
-        write_page(&root, dir)?;
-        for command in listed(&root) {
-            write_page(command, dir)?;
-        }
+        write_pages(&root, dir)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let page = match &args.command {
-        None => root,
-        Some(name) => {
-            let Some(found) = listed(&root).find(|c| c.get_name() == name) else {
-                let known = listed(&root).map(Command::get_name);
-                let hint = near(name, known).first().map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-                bail!("fenxi has no command `{name}`{hint}");
-            };
-            found.clone()
-        }
-    };
-    let text = roff(&page)?;
+    let text = roff(&page(&root, &args.command)?)?;
     if std::io::stdout().is_terminal() {
         return show(&text);
     }
     print::data(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command that the words name. A tool is found by its own name too, and a command by the name that it had before.
+fn page(root: &Command, words: &[String]) -> anyhow::Result<Command> {
+    let mut found = root;
+    let mut words = words.to_vec();
+    if let Some(now) = words.first().and_then(|first| renamed::name(first)) {
+        words.splice(..1, now.split(' ').filter(|word| !word.starts_with('-')).map(str::to_owned));
+    }
+    for name in &words {
+        let Some(below) = listed(found).find(|c| c.get_name() == name) else {
+            let all = listed(root).flat_map(|c| std::iter::once(c).chain(listed(c))).map(Command::get_name);
+            let hint = near(name, all).first().map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+            bail!("fenxi has no command `{name}`{hint}");
+        };
+        found = below;
+    }
+    Ok(found.clone())
 }
 
 fn listed(root: &Command) -> impl Iterator<Item = &Command> {
@@ -86,11 +91,12 @@ fn escaped(roff: &str) -> String {
     out
 }
 
-fn write_page(command: &Command, dir: &Path) -> anyhow::Result<()> {
+/// Writes the page of a command and those of the commands below it.
+fn write_pages(command: &Command, dir: &Path) -> anyhow::Result<()> {
     // Built, a command is displayed as `fenxi-nicstat`.
     let name = command.get_display_name().unwrap_or(command.get_name());
     fs::write(dir.join(format!("{name}.1")), roff(command)?)?;
-    Ok(())
+    listed(command).try_for_each(|below| write_pages(below, dir))
 }
 
 /// Hands a page to `man`, which knows the terminal and its pager.

@@ -1,4 +1,4 @@
-//! `fenxi mark`.
+//! `fenxi label mark`.
 
 use std::process::ExitCode;
 
@@ -9,9 +9,12 @@ use fenxi_store::{Mark, Store, StoreError};
 use jiff::{Zoned, civil::Time, tz::TimeZone};
 use serde_json::json;
 
-use crate::{options::Global, print, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print, stores,
+};
 
-/// `fenxi mark`
+/// `fenxi label mark`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A mark names a moment: charts show it, and SQL has it as a row of the table
@@ -23,11 +26,11 @@ TIME is a time since the start of the run (90s, 5m), a time of day here
 (14:30, 14:30:05.250), or a date and time (2026-11-21T14:30:05Z).
 
 Examples:
-  fenxi mark 'failover begins'            in the recording in progress
-  fenxi mark 'index built' --run @1 --at 14:32:10
-  fenxi mark 'ramp ends' --run @1 --at 90s
-  fenxi mark --run @1                     list marks
-  fenxi mark 'ramp ends' --run @1 --remove
+  fenxi label mark 'failover begins'  in the recording in progress
+  fenxi label mark 'index built' --run @1 --at 14:32:10
+  fenxi label mark 'ramp ends' --run @1 --at 90s
+  fenxi label mark --run @1           list marks
+  fenxi label mark 'ramp ends' --run @1 --remove
   fenxi sql -r @1 \"SELECT t, message FROM event WHERE kind = 'mark'\"")]
 pub struct MarkArgs {
     /// What the moment is; omit it to list marks
@@ -45,9 +48,9 @@ pub struct MarkArgs {
     /// Remove the marks of this text (of those at TIME only, with --at)
     #[arg(long, requires_all = ["text", "run"])]
     pub remove: bool,
-    /// Print JSON Lines, one object per mark
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// A run, sealed or being recorded.
@@ -63,7 +66,7 @@ pub fn run(global: &Global, args: &MarkArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let targets = targets(&store, args)?;
     let Some(text) = args.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
-        print::put(print::Form::json_if(args.json), list(&store, &targets, args.json)?.as_bytes())?;
+        print::put(print::Form::json_if(args.form.is_json()), list(&store, &targets, args.form.is_json())?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
     for target in &targets {
@@ -163,7 +166,7 @@ fn list(store: &Store, targets: &[Target], as_json: bool) -> anyhow::Result<Stri
         return Ok(lines);
     }
     if rows.is_empty() {
-        return Ok("no marks; `fenxi mark TEXT --run RUN --at 90s` sets one\n".to_owned());
+        return Ok("no marks; `fenxi label mark TEXT --run RUN --at 90s` sets one\n".to_owned());
     }
     Ok(print::listing(&["run", "time", "seconds", "mark"], &[2], &[1], &rows))
 }

@@ -1,4 +1,4 @@
-//! `fenxi memstat`.
+//! `fenxi watch memstat`.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ use crate::{
     overview, print, sources,
 };
 
-/// `fenxi memstat`
+/// `fenxi watch memstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without an option: a page summary, whose parts add up to the machine's memory,
@@ -53,14 +53,15 @@ verdict on double caching. The server is not queried: no password is needed.
 INTERVAL and COUNT must precede --files.
 
 Examples:
-  fenxi memstat                        where memory is used
-  fenxi memstat 5 12                   a line every 5 seconds, 12 times
-  fenxi memstat -p 1234                cached part of a process's files
-  fenxi memstat --files /var/lib/app   cached part of files below a directory
-  fenxi memstat 10 --files a.db b.db   two files, every 10 seconds
-  fenxi memstat --db                   are local databases cached twice?
-  fenxi memstat --db=/var/lib/mysql    only this one, running or not
-  fenxi memstat 10 60 --save cache     save; replay: fenxi memstat --run cache")]
+  fenxi watch memstat                       where memory is used
+  fenxi watch memstat 5 12                  a line every 5 seconds, 12 times
+  fenxi watch memstat -p 1234               cached part of a process's files
+  fenxi watch memstat --files /var/lib/app  cached part of files below it
+  fenxi watch memstat 10 --files a.db b.db  two files, every 10 seconds
+  fenxi watch memstat --db                  are local databases cached twice?
+  fenxi watch memstat --db=/var/lib/mysql   only this one, running or not
+  fenxi watch memstat 10 60 --save cache    save it as a run
+  fenxi watch memstat --run cache           replay that run")]
 pub struct MemstatArgs {
     /// Show page cache residency of these files, or of all below these directories
     #[arg(long, value_name = "PATH", num_args = 0.., conflicts_with_all = ["db", "root"])]
@@ -113,7 +114,7 @@ pub fn run(global: &Global, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
         (when.interval, when.count) = (Some(AT_ONCE_S), Some(1));
     }
     let (sources, tables, view) = if when.run.is_some() { recorded(args) } else { now(args, once)? };
-    live::run(global, &when, Tool { name: "memstat", sources, tables, view, since_boot: false, command: None })
+    live::run(global, &when, Tool { name: "watch memstat", sources, tables, view, since_boot: false, command: None })
 }
 
 /// Seconds until the only sample: the least interval that there is.
@@ -214,7 +215,7 @@ fn servers(db: &Db) -> anyhow::Result<Target> {
 /// Ends with a message about the command line, as clap does.
 fn usage(message: &str) -> ! {
     let mut command = overview::built();
-    let tool = command.find_subcommand_mut("memstat");
+    let tool = command.find_subcommand_mut("watch").and_then(|watch| watch.find_subcommand_mut("memstat"));
     tool.map_or_else(overview::command, |tool| tool.clone()).error(ErrorKind::ArgumentConflict, message).exit()
 }
 

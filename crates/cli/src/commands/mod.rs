@@ -1,5 +1,5 @@
-//! The commands. Each is one file, with its arguments and `run`, and one line of the list here. No command knows another:
-//! what several need is in modules beside this one.
+//! The commands. Each is one file, with its arguments and `run`, and one line of the list here. No command knows another,
+//! except those that are groups (`watch`, `label`, `store`, `list`): what several need is in modules beside this one.
 
 use std::process::ExitCode;
 
@@ -8,21 +8,11 @@ use fenxi_remote::Target;
 
 use crate::options::Global;
 
-/// A command of the list.
-#[derive(Clone, Copy, Debug)]
-pub struct Listed {
-    /// As it is typed.
-    pub name: &'static str,
-    /// Whether this program is the command when it is called by that name, through a link.
-    pub own_name: bool,
-}
-
 /// Declares commands by purpose: groups in the order in which the first page of help shows them, and in each a line for
-/// a command with its file, its variant of [`Command`] and arguments, `own_name` if it is also called without `fenxi`, and what
-/// it does. Its name is that of its file. Those that are hidden are in no group.
+/// a command with its file, its variant of [`Command`] and arguments, and what it does. Its name is that of its file. Those that are hidden are in no group.
 macro_rules! commands {
     (
-        $($title:literal { $($module:ident $variant:ident($arguments:ident) $($own:ident)? $about:literal;)+ })+
+        $($title:literal { $($module:ident $variant:ident($arguments:ident) $about:literal;)+ })+
         hidden { $($hidden:ident $hidden_variant:ident($hidden_arguments:ident) $hidden_about:literal;)+ }
     ) => {
         $($(pub mod $module;)+)+
@@ -53,12 +43,10 @@ macro_rules! commands {
         }
 
         /// Commands by purpose; each that is not hidden is in one group.
-        pub const GROUPS: &[(&str, &[Listed])] = &[
-            $(($title, &[$(Listed { name: stringify!($module), own_name: commands!(@ $($own)?) },)+]),)+
+        pub const GROUPS: &[(&str, &[&str])] = &[
+            $(($title, &[$(stringify!($module),)+]),)+
         ];
     };
-    (@) => { false };
-    (@ own_name) => { true };
 }
 
 impl Command {
@@ -72,6 +60,7 @@ impl Command {
             Command::Memstat(args) => args.live.on.as_ref(),
             Command::Dbstat(args) => args.live.on.as_ref(),
             Command::Trace(args) => args.on(),
+            Command::Watch(args) => args.on(),
             _ => None,
         }
     }
@@ -80,60 +69,62 @@ impl Command {
 commands! {
     "Record and import" {
         record         Record(RecordArgs)            "Record this machine, optionally while a command runs";
-        mark           Mark(MarkArgs)                "Name a moment in a recording in progress, or in a run";
         import         Import(ImportArgs)            "Import output of other tools as a run, or archived runs";
-        formats        Formats(FormatsArgs)          "List the formats that can be imported, or describe one";
-        tables         Tables(TablesArgs)            "List the tables that can be recorded, or describe one";
+        load           Load(LoadArgs)                "Generate database load, open-loop or closed-loop";
+        study          Study(StudyArgs)              "Run a planned experiment: factors, levels, repeats; resumable";
     }
     "Look at runs" {
         runs           Runs(RunsArgs)                "List runs, latest first";
         show           Show(ShowArgs)                "Show a run: facts, results, tables, recording overhead";
+        explain        Explain(ExplainArgs)          "Split the latency of a transaction into where it went";
+        findings       Findings(FindingsArgs)        "Flag problems in a run, with evidence and advice";
+        compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";
+        trend          Trend(TrendArgs)              "Follow a metric over runs and detect change points";
         ask            Ask(AskArgs)                  "Answer a predefined question, or list all of them";
         sql            Sql(SqlArgs)                  "Query runs in SQL";
-        findings       Findings(FindingsArgs)        "Flag problems in a run, with evidence and advice";
         report         Report(ReportArgs)            "Write runs as one self-contained HTML page";
         serve          Serve(ServeArgs)              "Serve the store as web pages and a JSON API";
         mcp            Mcp(McpArgs)                  "Answer language models over the Model Context Protocol";
     }
-    "Compare runs" {
-        compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";
-        explain        Explain(ExplainArgs)          "Split the latency of a transaction into where it went";
-        trend          Trend(TrendArgs)              "Follow a metric over runs and detect change points";
-        representative Representative(RepresentativeArgs) "Find the most typical run of a group, and its outliers";
-        average        Average(AverageArgs)          "Average runs into a new run, with standard deviations";
-        window         Window(WindowArgs)            "Define time windows in runs, such as the steady state";
-    }
-    "Run experiments" {
-        study          Study(StudyArgs)              "Run a planned experiment: factors, levels, repeats; resumable";
-        load           Load(LoadArgs)                "Generate database load, open-loop or closed-loop";
-        fence          Fence(FenceArgs)              "Isolate a process on CPUs of its own (cpuset), reversibly";
-    }
     "Observe live" {
-        mpstat         Mpstat(MpstatArgs) own_name   "Show utilisation and interrupts of every CPU";
-        nicstat        Nicstat(NicstatArgs) own_name "Show throughput, utilisation and errors of network interfaces";
-        pstime         Pstime(PstimeArgs) own_name   "Show CPU time of processes, exact to the nanosecond";
-        util           Util(UtilArgs) own_name       "Show CPU utilisation, sampled and measured side by side";
-        memstat        Memstat(MemstatArgs) own_name "Show memory use, and page cache residency of files";
-        dbstat         Dbstat(DbstatArgs) own_name   "Show what a database server does, one line an interval";
-        db             Db(DbCommandArgs)             "Watch a database server, check what can be observed of it";
+        watch          Watch(WatchArgs)              "Watch CPUs, network, processes, memory, a database server";
         trace          Trace(TraceArgs)              "Trace system calls, queries, locks, I/O and stacks with eBPF";
     }
     "Keep and share" {
+        label          Label(LabelArgs)              "Name, tag or annotate runs; define windows, set marks";
+        average        Average(AverageArgs)          "Average runs into a new run, or find the most typical one";
+        store          Store(StoreArgs)              "Verify, compact, remove, push, pull and export runs";
+        list           List(ListArgs)                "List tables, sources, formats, questions, findings …";
+    }
+    "Tools" {
+        fence          Fence(FenceArgs)              "Isolate a process on CPUs of its own (cpuset), reversibly";
+        tamp           Tamp(TampArgs)                "Compress and decompress on all cores, in standard formats";
+        man            Man(ManArgs)                  "Show the manual page of a command";
+        completions    Completions(CompletionsArgs)  "Print a shell's completion script";
+    }
+    hidden {
+        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` elsewhere";
+        complete       Complete(CompleteArgs)        "Print what a command line can go on with, for shells";
+        licenses       Licenses(LicensesArgs)        "What `--licenses` is";
+        // Names of before, and of tools that are called through links: `renamed.rs`.
+        mpstat         Mpstat(MpstatArgs)            "Show utilisation and interrupts of every CPU";
+        nicstat        Nicstat(NicstatArgs)          "Show throughput, utilisation and errors of network interfaces";
+        pstime         Pstime(PstimeArgs)            "Show CPU time of processes, exact to the nanosecond";
+        util           Util(UtilArgs)                "Show CPU utilisation, sampled and measured side by side";
+        memstat        Memstat(MemstatArgs)          "Show memory use, and page cache residency of files";
+        dbstat         Dbstat(DbstatArgs)            "Show what a database server does, one line an interval";
+        db             Db(DbCommandArgs)             "Watch a database server, check what can be observed of it";
         tag            Tag(TagArgs)                  "Change the name, tags or remarks of runs";
+        window         Window(WindowArgs)            "Define time windows in runs, such as the steady state";
+        mark           Mark(MarkArgs)                "Name a moment in a recording in progress, or in a run";
+        formats        Formats(FormatsArgs)          "List the formats that can be imported, or describe one";
+        tables         Tables(TablesArgs)            "List the tables that can be recorded, or describe one";
+        representative Representative(RepresentativeArgs) "Find the most typical run of a group, and its outliers";
         rm             Rm(RmArgs)                    "Remove runs";
         verify         Verify(VerifyArgs)            "Verify runs against their checksums";
         compact        Compact(CompactArgs)          "Move tables of many runs into few large files, reversibly";
         push           Push(PushArgs)                "Copy what is missing to S3-compatible storage or a directory";
         pull           Pull(PullArgs)                "Fetch runs from there";
         export         Export(ExportArgs)            "Export runs to one archive file";
-    }
-    "Other" {
-        tamp           Tamp(TampArgs) own_name       "Compress and decompress on all cores, in standard formats";
-        man            Man(ManArgs)                  "Show the manual page of a command";
-        completions    Completions(CompletionsArgs)  "Print a shell's completion script";
-    }
-    hidden {
-        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` elsewhere";
-        licenses       Licenses(LicensesArgs)        "What `--licenses` is";
     }
 }

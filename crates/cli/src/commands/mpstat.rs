@@ -1,4 +1,4 @@
-//! `fenxi mpstat`.
+//! `fenxi watch mpstat`.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ use crate::{
     print, sources,
 };
 
-/// `fenxi mpstat`
+/// `fenxi watch mpstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without INTERVAL: averages since boot, or the saved output on standard input.
@@ -54,16 +54,16 @@ CPU. --solaris shows this machine, or a run of it, in these columns, per second:
 is 0 or less; - otherwise.
 
 Examples:
-  fenxi mpstat 1                         each CPU and all together, every second
-  fenxi mpstat --busy 2                  busy CPUs; warn of saturated ones
-  fenxi mpstat -P 0,2-5 1 10             these CPUs, ten times
-  fenxi mpstat -a -P 0-7 1               one line for eight CPUs together
-  fenxi mpstat -I SUM -y 1               interrupts per CPU
-  fenxi mpstat --solaris -y 1            faults, switches, migrations per CPU
-  fenxi mpstat -a < mpstat.solaris.txt   one line per block of saved output,
-                                         in floating point
-  fenxi mpstat -y 1 --save before        also save it as a run
-  fenxi mpstat --run before              replay that run")]
+  fenxi watch mpstat 1                        each CPU and all of them
+  fenxi watch mpstat --busy 2                 busy CPUs; warn of saturated ones
+  fenxi watch mpstat -P 0,2-5 1 10            these CPUs, ten times
+  fenxi watch mpstat -a -P 0-7 1              one line for eight CPUs together
+  fenxi watch mpstat -I SUM -y 1              interrupts per CPU
+  fenxi watch mpstat --solaris -y 1           faults and switches per CPU
+  fenxi watch mpstat -a < mpstat.solaris.txt  one line per saved block,
+                                              in floating point
+  fenxi watch mpstat -y 1 --save before       also save it as a run
+  fenxi watch mpstat --run before             replay that run")]
 pub struct MpstatArgs {
     /// Interval, count and output
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub enum Kind {
 /// Shows it until the count is reached or a signal comes.
 pub fn run(global: &Global, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
     let options = options(args);
-    let (name, tables) = ("mpstat", tables(&options));
+    let (name, tables) = ("watch mpstat", tables(&options));
     if let Some(path) = file(args)? {
         let system = ("Fenxi mpstat".to_owned(), None);
         let view = Box::new(Mpstat::new(Options { system, ..options }));

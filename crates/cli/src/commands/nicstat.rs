@@ -1,4 +1,4 @@
-//! `fenxi nicstat`.
+//! `fenxi watch nicstat`.
 
 use std::{
     io::{IsTerminal, stdout},
@@ -22,7 +22,7 @@ use crate::{
     print, sources,
 };
 
-/// `fenxi nicstat`
+/// `fenxi watch nicstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The first report shows averages since boot and counts towards COUNT; -y omits
@@ -52,11 +52,11 @@ On a terminal, virtual interfaces (bond, bridge, VLAN, veth, tun …) are marked
 after their line: their packets also count on the interfaces below them.
 
 Examples:
-  fenxi nicstat 1                       each interface, every second
-  fenxi nicstat -t -n -i eth0 5 12      eth0 and TCP, every 5 s for a minute
-  fenxi nicstat -xz -S eth0:25000fd 1   with errors; speed set by hand
-  fenxi nicstat --netns blue -p 1       another network namespace, parseable
-  fenxi nicstat --save rush -a 1        also save it as a run")]
+  fenxi watch nicstat 1                      each interface, every second
+  fenxi watch nicstat -t -n -i eth0 5 12     eth0 and TCP, every 5 s
+  fenxi watch nicstat -xz -S eth0:25000fd 1  with errors; speed set by hand
+  fenxi watch nicstat --netns blue -p 1      another namespace, parseable
+  fenxi watch nicstat --save rush -a 1       also save it as a run")]
 pub struct NicstatArgs {
     /// Interfaces to show, by name
     #[arg(short, long = "interface", value_name = "INT[,INT]", value_delimiter = ',')]
@@ -65,7 +65,7 @@ pub struct NicstatArgs {
     #[arg(short, long)]
     pub summary: bool,
     /// Speed of interfaces, overriding the drivers
-    #[arg(short = 'S', long, value_name = "INT:MBPS[fd|hd]", value_delimiter = ',')]
+    #[arg(short = 'S', long, value_name = "INT:MBPS[fd|hd]", value_delimiter = ',', help_heading = "Units")]
     pub speed: Vec<Speed>,
     /// Omit interfaces without packets in the interval
     #[arg(short = 'z', long)]
@@ -74,7 +74,7 @@ pub struct NicstatArgs {
     #[arg(short, long)]
     pub nonlocal: bool,
     /// Print parseable output: colon-separated fields, times in seconds since 1970
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "As nicstat 1.95")]
     pub parseable: bool,
     /// List interfaces with speed, duplex and state
     #[arg(short, long)]
@@ -92,31 +92,31 @@ pub struct NicstatArgs {
     #[arg(short, long)]
     pub all: bool,
     /// Show throughput in megabits of 1,000,000 bits (not with -p)
-    #[arg(short = 'M', long)]
+    #[arg(short = 'M', long, help_heading = "Units")]
     pub megabits: bool,
     /// Like -M with 1,048,576 bits per megabit, as in nicstat 1.95
-    #[arg(long)]
+    #[arg(long, help_heading = "Units")]
     pub mebibits: bool,
     /// Show utilisation of each direction
-    #[arg(short = 'U', long)]
+    #[arg(short = 'U', long, help_heading = "Units")]
     pub utils: bool,
     /// Print the version of nicstat, and continue
-    #[arg(short = 'v', long = "show-version")]
+    #[arg(short = 'v', long = "show-version", help_heading = "As nicstat 1.95")]
     pub show_version: bool,
     /// Omit averages since boot
     #[arg(short = 'y', long = "no-boot")]
     pub no_boot: bool,
     /// Mark virtual interfaces even if the output is not a terminal
-    #[arg(long)]
+    #[arg(long, help_heading = "Linux")]
     pub kinds: bool,
     /// Show driver counters that changed (`ethtool -S`): per queue, drops marked with `!`
-    #[arg(long, conflicts_with = "root")]
+    #[arg(long, conflicts_with = "root", help_heading = "Linux")]
     pub ethtool: bool,
     /// Show packets that each CPU processed, dropped or deferred (time squeezes)
-    #[arg(long)]
+    #[arg(long, help_heading = "Linux")]
     pub softnet: bool,
     /// Observe another network namespace; requires root
-    #[arg(long, value_name = "NAME|PATH", conflicts_with_all = ["root", "run"])]
+    #[arg(long, value_name = "NAME|PATH", conflicts_with_all = ["root", "run"], help_heading = "Linux")]
     pub netns: Option<String>,
     /// Interval, count and output
     #[command(flatten)]
@@ -159,7 +159,7 @@ pub fn run(global: &Global, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     let view = Box::new(Nicstat::new(options, TimeZone::system()));
     let since_boot = with_boot(args) || args.list;
     let sources = sources::named(&sources);
-    live::run(global, &live, Tool { name: "nicstat", sources, tables, view, since_boot, command: None })
+    live::run(global, &live, Tool { name: "watch nicstat", sources, tables, view, since_boot, command: None })
 }
 
 /// What the letters mean together.
@@ -198,7 +198,7 @@ fn options(args: &NicstatArgs) -> Options {
 
 /// Whether averages since boot come first; in a table of values they would spoil every sum.
 fn with_boot(args: &NicstatArgs) -> bool {
-    !args.no_boot && !args.live.csv
+    !args.no_boot && !args.live.is_csv()
 }
 
 /// The averages since boot are one of the count, and a list is made at once.

@@ -1,4 +1,4 @@
-//! `fenxi pstime`.
+//! `fenxi watch pstime`.
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
@@ -28,12 +28,12 @@ Columns:
   (exited)   CPU time of exited processes that no other line includes
 
 Examples:
-  fenxi pstime 10 1 --top 5          the five busiest in the next ten seconds
-  fenxi pstime 1 -n 'postgres|java'  these every second, including idle ones
-  fenxi pstime -S -- make -j4        CPU seconds of make and its descendants
-  fenxi pstime 1 -p 4711 -t          each thread of one process";
+  fenxi watch pstime 10 1 --top 5          the five busiest in ten seconds
+  fenxi watch pstime 1 -n 'postgres|java'  these every second, idle or not
+  fenxi watch pstime -S -- make -j4        CPU seconds of make and all below
+  fenxi watch pstime 1 -p 4711 -t          each thread of one process";
 
-/// `fenxi pstime`
+/// `fenxi watch pstime`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PstimeArgs {
@@ -132,7 +132,7 @@ pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
     if args.threads {
         tables.insert(0, &thread::TABLE);
     }
-    if !args.live.json && !args.live.csv {
+    if !args.live.is_json() && !args.live.is_csv() {
         tables.push(&cpu::TABLE);
     }
     let command = (!args.command.is_empty()).then(|| args.command.clone());
@@ -147,7 +147,7 @@ pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
         n_cpus: None,
     };
     let view = Box::new(Pstime::new(options));
-    live::run(global, &args.live, Tool { name: "pstime", sources, tables, view, since_boot: false, command })
+    live::run(global, &args.live, Tool { name: "watch pstime", sources, tables, view, since_boot: false, command })
 }
 
 fn scale(args: &PstimeArgs) -> Scale {

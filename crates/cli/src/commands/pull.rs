@@ -1,4 +1,4 @@
-//! `fenxi pull`.
+//! `fenxi store pull`.
 
 use std::process::ExitCode;
 
@@ -8,23 +8,23 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::Global,
+    options::{Global, JsonArgs},
     print,
     progress::{Steps, plural},
     stores,
 };
 
-/// `fenxi pull`
+/// `fenxi store pull`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Fetches runs that `fenxi push` put at an address, as far as they are not here.
-Each file is compared with its checksum, and a run appears whole. Addresses are
-those of `fenxi push`.
+Fetches runs that `fenxi store push` put at an address, as far as they are not
+here. Each file is compared with its checksum, and a run appears whole.
+Addresses are those of `fenxi store push`.
 
 Examples:
-  fenxi pull s3://perf/team
-  fenxi pull s3://perf/team 20261121 --dry-run
-  fenxi pull /mnt/share/fenxi 20261121T142233-oltp-k3f9")]
+  fenxi store pull s3://perf/team
+  fenxi store pull s3://perf/team 20261121 --dry-run
+  fenxi store pull /mnt/share/fenxi 20261121T142233-oltp-k3f9")]
 pub struct PullArgs {
     /// Address of the other store
     #[arg(value_name = "ADDRESS")]
@@ -35,9 +35,9 @@ pub struct PullArgs {
     /// Only print what would be fetched
     #[arg(long)]
     pub dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Pulls runs.
@@ -51,7 +51,7 @@ pub fn run(global: &Global, args: &PullArgs) -> anyhow::Result<ExitCode> {
     let pulled = pull(&store, place.as_ref(), &args.ids, &transfer);
     line.clear();
     let pulled = pulled?;
-    if args.json {
+    if args.form.is_json() {
         let told = json!({ "dry_run": args.dry_run, "from": place.name(), "runs": pulled.runs,
             "known_runs": pulled.known, "bytes": pulled.bytes });
         print::json(&format!("{told}\n"))?;

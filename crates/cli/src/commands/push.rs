@@ -1,4 +1,4 @@
-//! `fenxi push`.
+//! `fenxi store push`.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::Global,
+    options::{Global, JsonArgs},
     print,
     progress::{Steps, plural},
     stores,
 };
 
-/// `fenxi push`
+/// `fenxi store push`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The address is s3://BUCKET/PREFIX, file:///DIRECTORY or a directory. S3 and what
@@ -23,13 +23,13 @@ AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL.
 
 Only what is missing there is sent; a run's manifest goes last, so that a run is
 whole or not there. Without RUN everything is pushed, also questions, studies
-and files of `fenxi compact`. Runs that were removed here stay there.
+and files of `fenxi store compact`. Runs that were removed here stay there.
 
 Examples:
-  fenxi push s3://perf/team --dry-run
-  fenxi push s3://perf/team
-  fenxi push /mnt/share/fenxi branch=main
-  AWS_ENDPOINT_URL=http://minio:9000 fenxi push s3://perf/team @1")]
+  fenxi store push s3://perf/team --dry-run
+  fenxi store push s3://perf/team
+  fenxi store push /mnt/share/fenxi branch=main
+  AWS_ENDPOINT_URL=http://minio:9000 fenxi store push s3://perf/team @1")]
 pub struct PushArgs {
     /// Address of the other store
     #[arg(value_name = "ADDRESS")]
@@ -43,9 +43,9 @@ pub struct PushArgs {
     /// Runs on their way at the same time
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub parallel: usize,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Pushes runs.
@@ -60,7 +60,7 @@ pub fn run(global: &Global, args: &PushArgs) -> anyhow::Result<ExitCode> {
     let pushed = push(&store, place.as_ref(), chosen.as_deref(), &transfer);
     line.clear();
     let pushed = pushed?;
-    if args.json {
+    if args.form.is_json() {
         let told = json!({ "dry_run": args.dry_run, "to": place.name(), "runs": pushed.runs, "known_runs": pushed.known,
             "files": pushed.files, "bytes": pushed.bytes, "removed_files": pushed.removed });
         print::json(&format!("{told}\n"))?;

@@ -51,7 +51,7 @@ Examples:
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
   fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
   fenxi record --when 'sessions{user=app} reaches 10,20,30' \\
-    --then +querystat --whom session
+    --then +querystat --only session
   fenxi record --when \"event kind='oom kill'\" --before 60s \\
     --hook 'mail -s oom ops'
   fenxi record --roll 1h --keep 14d,20GB --interval 10s    without an end
@@ -69,7 +69,7 @@ pub struct RecordArgs {
     pub duration: Option<f64>,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one,
     /// `NAME:OPTION=VALUE` sets options of observers, `HOST:` is for that host alone
-    #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, short, value_name = "SOURCES", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
     /// A fact to keep with the run, also compared: VALUE as it is, @FILE for a
     /// file's text, $(COMMAND) for what a shell command prints; NAME may stand

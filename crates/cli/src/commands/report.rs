@@ -33,7 +33,7 @@ Examples:
 pub struct ReportArgs {
     /// Runs or ranges of time to plot (several are overlaid, aligned at their
     /// start), or the URL of a page [default: @1]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN[/FROM..TO]")]
     pub runs: Vec<String>,
     /// When
     #[command(flatten)]

@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_compare::{Representative, group};
 
 use crate::{
     distances,
-    options::{Global, WindowArg},
-    print, stores,
+    options::{Global, JsonArgs, WindowArg},
 };
 
 /// `fenxi representative`
@@ -19,7 +17,7 @@ metrics, each in standard deviations. A distance of about 1 is ordinary; a run
 much farther away is an outlier.
 
 Example:
-  fenxi representative kernel=6.18")]
+  fenxi average kernel=6.18 --representative")]
 pub struct RepresentativeArgs {
     /// Repeated runs of the same experiment
     #[arg(required = true, value_name = "RUN")]
@@ -27,16 +25,12 @@ pub struct RepresentativeArgs {
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
-    /// Print JSON Lines, one object per run
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Lists the runs, the nearest to the representative one first.
 pub fn run(global: &Global, args: &RepresentativeArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(global)?;
-    let runs = group(&store, &args.runs.join(","))?;
-    let found = Representative::of(&store, &runs, &args.part.window)?;
-    print::put(print::Form::json_if(args.json), distances::list(&found, args.json).as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    distances::show(global, &args.runs, &args.part.window, args.form.is_json())
 }

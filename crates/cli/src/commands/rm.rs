@@ -1,4 +1,4 @@
-//! `fenxi rm`.
+//! `fenxi store rm`.
 
 use std::process::ExitCode;
 
@@ -7,14 +7,18 @@ use clap::Args;
 
 use crate::{options::Global, print, stores};
 
-/// `fenxi rm`
+/// `fenxi store rm`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi store rm @1
+  fenxi store rm study=old --force    all runs of a study")]
 pub struct RmArgs {
     /// Runs to remove
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
     /// Remove all runs that a selector such as `tag=value` matches
-    #[arg(long, short)]
+    #[arg(long, short_alias = 'f')]
     pub force: bool,
 }
 

@@ -7,20 +7,29 @@ use fenxi_model::Unit;
 use fenxi_store::{Store, StoreError, Summary};
 use serde_json::json;
 
-use crate::{options::Global, print, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print, stores,
+};
 
 /// `fenxi runs`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi runs                     all runs, the latest first
+  fenxi runs branch=main         those that have this tag
+  fenxi runs --limit 5 -f json   the last five, one JSON object per run")]
 pub struct RunsArgs {
     /// Runs to list [default: all]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     /// Maximum number of runs
-    #[arg(long, short = 'n', value_name = "N")]
+    // `-n` is the name of a run; it was this once.
+    #[arg(long, short_alias = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Print JSON Lines, one object per run
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Columns to leave out first where the terminal is narrow: size, host, status, command.
@@ -34,7 +43,7 @@ pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
         print::message(&format!("{error}; its run is listed with the labels that it was made with"));
     }
     entries.truncate(args.limit.unwrap_or(usize::MAX));
-    if args.json {
+    if args.form.is_json() {
         let mut out = String::new();
         for entry in &entries {
             out.push_str(&json_line(entry));

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     machine::hostname,
     options::{
-        EngineArgs, Global,
+        EngineArgs, Global, JsonArgs,
         database::{AUTO, DbArgs, server},
         seconds, size,
     },
@@ -49,15 +49,17 @@ Examples:
   fenxi serve --host perf.example.com --token-file token      (behind a proxy)
   fenxi serve --listen '[::1]:0' --read-only
   fenxi serve --db postgres://mon@db1/shop            (page Database, live)")]
+#[command(mut_arg("format", |arg| arg.requires("check")))]
+#[command(mut_arg("json", |arg| arg.requires("check")))]
 pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free one (repeatable)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
     pub listen: Vec<SocketAddr>,
     /// Additional host name to accept, such as that of a proxy (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Access")]
     pub host: Vec<String>,
     /// File of access tokens: TOKEN or NAME TOKEN per line
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Access")]
     pub token_file: Option<PathBuf>,
     /// Refuse all changes to the store
     #[arg(long)]
@@ -66,30 +68,30 @@ pub struct ServeArgs {
     #[arg(long)]
     pub no_carried: bool,
     /// TLS certificate (chain) of the server, PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Access")]
     pub tls_cert: Option<PathBuf>,
     /// Private key of the certificate, PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Access")]
     pub tls_key: Option<PathBuf>,
     /// Require client certificates of this authority (mutual TLS), PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Access")]
     pub client_ca: Option<PathBuf>,
     /// Memory limit of all answers together
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size, help_heading = "Limits")]
     pub memory: u64,
     /// Time limit per answer
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = seconds, help_heading = "Limits")]
     pub time_limit: f64,
     #[command(flatten)]
     pub databases: DbArgs,
     /// Maximum number of rows per SQL answer
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = "Limits")]
     pub rows: usize,
     /// Maximum size of an upload
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size, help_heading = "Limits")]
     pub upload: u64,
     /// Time limit per import of an upload
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds, help_heading = "Limits")]
     pub import_time: f64,
     /// Write the request log to this file instead of stderr
     #[arg(long, value_name = "FILE")]
@@ -101,9 +103,9 @@ pub struct ServeArgs {
     /// it could not serve
     #[arg(long)]
     pub check: bool,
-    /// With --check: print JSON
-    #[arg(long, requires = "check")]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
     /// Open the store in a browser
     #[arg(long)]
     pub open: bool,

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     answer,
-    options::{Global, RangeArgs},
+    options::{Global, JsonArgs, RangeArgs},
     print,
     progress::plural,
     stores,
@@ -32,10 +32,11 @@ Examples:
   fenxi show 03:10..03:25              the last time it was so late
   fenxi show yesterdayT03:10..03:25
   fenxi show -2h..
-  fenxi show --from 03:10 --to 03:25   as sar's -s and -e
+  fenxi show --from 03:10 --to 03:25   the same, as sar's -s and -e
   fenxi show db1/2026-11-24            a day of one of several recordings")]
 pub struct ShowArgs {
     /// Run to show, or a range of time: 03:10..03:25, yesterday [default: @1]
+    #[arg(value_name = "RUN[/FROM..TO]")]
     pub run: Option<String>,
     /// When
     #[command(flatten)]
@@ -43,9 +44,9 @@ pub struct ShowArgs {
     /// Leave out the results and findings, which need the query engine
     #[arg(long)]
     pub no_answer: bool,
-    /// Print the manifest and labels as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Shows one run: what it is, its results and what was found, then its tables and what recording it cost.
@@ -54,7 +55,7 @@ pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let given: Vec<String> = args.run.iter().cloned().collect();
     let wanted = args.range.of(&given, &["@1"]);
     let entry = store.run(&latest(&store, wanted.first().map_or("@1", String::as_str))?)?;
-    let text = if args.json {
+    let text = if args.form.is_json() {
         serde_json::to_string_pretty(&json!({ "manifest": entry.manifest, "labels": entry.labels }))? + "\n"
     } else {
         let found = if args.no_answer { Ok(String::new()) } else { found(&store, &entry) };
@@ -64,7 +65,7 @@ pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
         });
         describe(&entry, &found)
     };
-    print::paged(print::Form::json_if(args.json), &text)?;
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

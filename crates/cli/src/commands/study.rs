@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::{
     machine::hostname,
-    options::{DbArgs, Global, HostsArgs},
+    options::{DbArgs, Global, HostsArgs, JsonArgs, PageArgs},
     print,
     progress::{StudyLine, plural},
     sources, stores,
@@ -60,7 +60,7 @@ Examples:
   fenxi study plan.toml --dry-run
   fenxi study plan.toml
   fenxi runs study=compression
-  fenxi study report compression --markdown > report.md")]
+  fenxi study report compression -f markdown -o report.md")]
 pub struct StudyArgs {
     /// Subcommand
     #[command(subcommand)]
@@ -69,14 +69,14 @@ pub struct StudyArgs {
     #[arg(value_name = "PLAN.toml", required = true)]
     pub plan: Option<PathBuf>,
     /// Print the planned runs, their order and estimated duration; run nothing
-    #[arg(long, short = 'n')]
+    #[arg(long, short_alias = 'n')]
     pub dry_run: bool,
     /// Continue although levels, repeats or responses in the plan have changed
     #[arg(long)]
     pub extend: bool,
-    /// Print the order (with --dry-run) or the final report as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// What can be done with a study that is there.
@@ -88,16 +88,17 @@ pub enum StudyCommand {
 
 /// `fenxi study report`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi study report compression
+  fenxi study report compression -f markdown -o report.md")]
 pub struct StudyReportArgs {
     /// Name of the study, or path of its plan
     #[arg(value_name = "NAME|PLAN.toml")]
     pub study: String,
-    /// Print Markdown
-    #[arg(long, conflicts_with = "json")]
-    pub markdown: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: PageArgs,
 }
 
 /// Makes the runs of a plan that are not there yet.
@@ -133,7 +134,7 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
         return refuse(error);
     }
     if args.dry_run {
-        return dry_run(&store, &plan, &record, args.json);
+        return dry_run(&store, &plan, &record, args.form.is_json());
     }
     sources.extend(hosts.connect(&plan.record.sources, plan.record.interval_s, None, &host, global.quiet)?);
     let means = Means {
@@ -185,8 +186,8 @@ fn end(
     go_on: &str,
 ) -> anyhow::Result<ExitCode> {
     let plan = study.plan;
-    if outcome.interrupted.is_none() && outcome.finished > 0 && (!global.quiet || args.json) {
-        let style = if args.json { None } else { Some(Style::Text) };
+    if outcome.interrupted.is_none() && outcome.finished > 0 && (!global.quiet || args.form.is_json()) {
+        let style = if args.form.is_json() { None } else { Some(Style::Text) };
         print_report(&fenxi_study::report(study.store, plan, study.record, study.asks)?, style)?;
     }
     if let Some(signal) = outcome.interrupted {
@@ -209,7 +210,7 @@ fn end(
             ),
         };
         print::message(&text);
-        print::message(&format!("next: fenxi runs study={0}, fenxi study report {0} --markdown", plan.name));
+        print::message(&format!("next: fenxi runs study={0}, fenxi study report {0} -f markdown", plan.name));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -295,7 +296,7 @@ fn report_on(global: &Global, args: &StudyReportArgs) -> anyhow::Result<ExitCode
     if report.finished == 0 {
         bail!("no run of the study `{}` is finished yet", plan.name);
     }
-    let style = if args.markdown { Style::Markdown } else { Style::Text };
-    print_report(&report, (!args.json).then_some(style))?;
+    let style = if args.form.is_markdown() { Style::Markdown } else { Style::Text };
+    print_report(&report, (!args.form.is_json()).then_some(style))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `fenxi tables`: the catalogue, and which source fills what.
+//! `fenxi list tables`: the catalogue, and which source fills what.
 
 use std::process::ExitCode;
 
@@ -8,30 +8,35 @@ use fenxi_record::sources;
 use serde_json::json;
 
 use crate::{
-    options::{Global, unknown},
+    options::{Global, JsonArgs, unknown},
     print,
 };
 
-/// `fenxi tables`
+/// `fenxi list tables`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi list tables         all tables
+  fenxi list tables disk    the columns of one")]
 pub struct TablesArgs {
     /// Table to describe
+    #[arg(value_name = "TABLE")]
     pub table: Option<String>,
-    /// Print JSON Lines, one object per table or column
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Lists tables, or describes the columns of one.
 pub fn run(_: &Global, args: &TablesArgs) -> anyhow::Result<ExitCode> {
     let text = match &args.table {
-        None => list(args.json),
+        None => list(args.form.is_json()),
         Some(name) => match table(name) {
-            Some(table) => describe(table, args.json),
-            None => return Err(unknown("table", name, TABLES.iter().map(|table| table.name), "fenxi tables")),
+            Some(table) => describe(table, args.form.is_json()),
+            None => return Err(unknown("table", name, TABLES.iter().map(|table| table.name), "fenxi list tables")),
         },
     };
-    print::paged(print::Form::json_if(args.json), &text)?;
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

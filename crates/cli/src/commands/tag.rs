@@ -1,4 +1,4 @@
-//! `fenxi tag`.
+//! `fenxi label tag`.
 
 use std::process::ExitCode;
 
@@ -10,20 +10,24 @@ use crate::{
     print, stores,
 };
 
-/// `fenxi tag`
+/// `fenxi label tag`
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  fenxi tag @1 kernel=6.18 good=yes\n  fenxi tag @1 good=    (removes the tag)")]
+#[command(after_help = "\
+Examples:
+  fenxi label tag @1 kernel=6.18 good=yes
+  fenxi label tag @1 good=    (removes the tag)")]
 pub struct TagArgs {
     /// Run to change
+    #[arg(value_name = "RUN")]
     pub run: String,
     /// Tags to set; KEY= removes one
     #[arg(value_name = "KEY=VALUE", value_parser = key_value)]
     pub tags: Vec<(String, String)>,
-    /// Rename the run
-    #[arg(long)]
+    /// Rename the run, as `fenxi label name` does
+    #[arg(long, hide = true)]
     pub name: Option<String>,
-    /// Add a remark
-    #[arg(long = "remark", value_name = "TEXT")]
+    /// Add a remark, as `fenxi label remark` does
+    #[arg(long = "remark", value_name = "TEXT", hide = true)]
     pub remarks: Option<String>,
 }
 
@@ -36,11 +40,26 @@ pub fn run(global: &Global, args: &TagArgs) -> anyhow::Result<ExitCode> {
             Ok::<_, StoreError>(entry.labels.clone())
         })?;
         if !global.quiet {
-            let tags: Vec<_> = labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
-            print::message(&format!("{id}: {}", if tags.is_empty() { "no tags".to_owned() } else { tags.join(" ") }));
+            print::message(&format!("{id}: {}", said(&labels, args)));
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What there is now of what was changed.
+fn said(labels: &Labels, args: &TagArgs) -> String {
+    let name = args.name.as_ref().map(|_| match &labels.name {
+        Some(name) => format!("named `{name}`"),
+        None => "no name".to_owned(),
+    });
+    let remark = args.remarks.as_ref().map(|_| "remark added".to_owned());
+    let tags: Vec<_> = labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let tags = match tags.is_empty() {
+        _ if args.tags.is_empty() && (name.is_some() || remark.is_some()) => None,
+        true => Some("no tags".to_owned()),
+        false => Some(tags.join(" ")),
+    };
+    name.into_iter().chain(remark).chain(tags).collect::<Vec<_>>().join("; ")
 }
 
 fn change(labels: &mut Labels, args: &TagArgs) {

@@ -8,7 +8,7 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::{Global, WindowArg},
+    options::{Global, JsonArgs, WindowArg},
     print,
     progress::plural,
     stores,
@@ -27,7 +27,7 @@ chooses the runs.
 Examples:
   fenxi trend throughput --where branch=main
   fenxi trend cpu.sys --last 50
-  fenxi trend 'disk.await_ms[device=sda]' --json")]
+  fenxi trend 'disk.await_ms[device=sda]' -f json")]
 pub struct TrendArgs {
     /// Metric to follow
     #[arg(value_name = "METRIC")]
@@ -41,9 +41,9 @@ pub struct TrendArgs {
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
-    /// Print JSON Lines, one object per run
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 const HEADER: [&str; 4] = ["start (UTC)", "run", "value", ""];
@@ -60,12 +60,12 @@ pub fn run(global: &Global, args: &TrendArgs) -> anyhow::Result<ExitCode> {
     // Who chose the runs takes them as one series.
     let groups = if args.only.is_empty() { trend.by_program() } else { vec![(None, trend)] };
     let several = groups.len() > 1;
-    let show = |(program, trend): &(Option<String>, Trend)| match args.json {
+    let show = |(program, trend): &(Option<String>, Trend)| match args.form.is_json() {
         true => json_lines(trend),
         false => table(trend, program.as_deref().filter(|_| several)),
     };
-    let text = groups.iter().map(show).collect::<Vec<_>>().join(if args.json { "" } else { "\n" });
-    print::paged(print::Form::json_if(args.json), &text)?;
+    let text = groups.iter().map(show).collect::<Vec<_>>().join(if args.form.is_json() { "" } else { "\n" });
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

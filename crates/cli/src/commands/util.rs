@@ -1,4 +1,4 @@
-//! `fenxi util`.
+//! `fenxi watch util`.
 
 use std::{ffi::OsString, io, process::ExitCode};
 
@@ -13,7 +13,7 @@ use crate::{
     print, sources,
 };
 
-/// `fenxi util`
+/// `fenxi watch util`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Most kernels account CPU time by sampling: whatever runs at a timer tick is
@@ -35,12 +35,12 @@ With a COMMAND: exact totals over its lifetime, and a verdict. Without INTERVAL
 and COMMAND: averages since boot.
 
 Examples:
-  fenxi util 1                  every second, until Ctrl-C
-  fenxi util --each-cpu 1 10    with a line per CPU, ten times
-  fenxi util -- make -j8        CPU seconds of the whole machine while make ran
-  fenxi util --demo 1 5         with a thread that hides from tick sampling
-  fenxi util 1 60 --save idle   also save it as a run
-  fenxi util --run idle         replay that run")]
+  fenxi watch util 1                 every second, until Ctrl-C
+  fenxi watch util --each-cpu 1 10   with a line per CPU, ten times
+  fenxi watch util -- make -j8       of the whole machine while make ran
+  fenxi watch util --demo 1 5        with a thread that hides from ticks
+  fenxi watch util 1 60 --save idle  also save it as a run
+  fenxi watch util --run idle        replay that run")]
 pub struct UtilArgs {
     /// Interval, count, output and command
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub fn run(global: &Global, args: &UtilArgs) -> anyhow::Result<ExitCode> {
     let Accounts { live, command, demo: wanted, .. } = &args.accounts;
     let with_command = !command.is_empty();
     let tool = Tool {
-        name: "util",
+        name: "watch util",
         sources: sources::named(&["cpu_time"]),
         tables: vec![&cpu_time::TABLE],
         view: Box::new(Util::new(args.accounts.options())),

@@ -1,4 +1,4 @@
-//! `fenxi verify`.
+//! `fenxi store verify`.
 
 use std::process::ExitCode;
 
@@ -7,17 +7,26 @@ use fenxi_model::RunId;
 use fenxi_store::{Checkup, Problem, Store, StoreError};
 use serde_json::json;
 
-use crate::{options::Global, print, progress::plural, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print,
+    progress::plural,
+    stores,
+};
 
-/// `fenxi verify`
+/// `fenxi store verify`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi store verify       the whole store
+  fenxi store verify @1    one run")]
 pub struct VerifyArgs {
     /// Runs to verify [default: the whole store]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Print JSON Lines, one object per problem or remark
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Checks runs against their manifests, and without selectors everything else in the store; exit code 1 when anything
@@ -44,7 +53,7 @@ pub fn run(global: &Global, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     n_problems += rest.problems.len() as u64;
     out.extend(rest.problems.iter().map(|problem| line(args, None, "problem", problem)));
     out.extend(rest.remarks.iter().map(|remark| line(args, None, "remark", remark)));
-    print::put(print::Form::json_if(args.json), out.as_bytes())?;
+    print::put(print::Form::json_if(args.form.is_json()), out.as_bytes())?;
     if !global.quiet {
         print::message(&said(&store, args, ids.len(), n_problems));
     }
@@ -60,7 +69,7 @@ fn said(store: &Store, args: &VerifyArgs, runs: usize, problems: u64) -> String 
 }
 
 fn line(args: &VerifyArgs, run: Option<&RunId>, kind: &str, found: &Problem) -> String {
-    match (args.json, kind) {
+    match (args.form.is_json(), kind) {
         (true, kind) => format!("{}\n", json!({ "run": run, "file": found.path, kind: found.what })),
         (false, "remark") => {
             print::visible(&format!("{}: remark: {}", found.path.display(), found.what)).into_owned() + "\n"

@@ -1,4 +1,4 @@
-//! `fenxi window`.
+//! `fenxi label window`.
 
 use std::process::ExitCode;
 
@@ -9,9 +9,12 @@ use fenxi_compare::windows::{Found, STEADY, detect, range, words};
 use fenxi_store::{RunEntry, Store, StoreError, Window};
 use serde_json::json;
 
-use crate::{options::Global, print, stores};
+use crate::{
+    options::{Global, JsonArgs},
+    print, stores,
+};
 
-/// `fenxi window`
+/// `fenxi label window`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A window is a named time range of a run that statistics and comparisons can be
@@ -20,11 +23,11 @@ the steady state (MSER-5) from the load of the run, or else from its CPUs.
 Windows are labels: the data of a run does not change.
 
 Examples:
-  fenxi window @1                     list windows
-  fenxi window @1 steady 60s..540s    from 60 s to 540 s after the start
-  fenxi window @1 steady 60s..        from 60 s to the end
-  fenxi window kernel=6.18 steady auto
-  fenxi window @1 steady --remove")]
+  fenxi label window @1                   list windows
+  fenxi label window @1 steady 60s..540s  from 60 s to 540 s after the start
+  fenxi label window @1 steady 60s..      from 60 s to the end
+  fenxi label window kernel=6.18 steady auto
+  fenxi label window @1 steady --remove")]
 pub struct WindowArgs {
     /// Runs
     #[arg(value_name = "RUN")]
@@ -38,9 +41,9 @@ pub struct WindowArgs {
     /// Remove the window
     #[arg(long, requires = "name", conflicts_with = "range")]
     pub remove: bool,
-    /// Print JSON Lines, one object per window
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Lists, sets or removes windows.
@@ -73,7 +76,7 @@ pub fn run(global: &Global, args: &WindowArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if args.name.is_none() {
-        print::put(print::Form::json_if(args.json), list(&listing, args.json).as_bytes())?;
+        print::put(print::Form::json_if(args.form.is_json()), list(&listing, args.form.is_json()).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -131,7 +134,7 @@ fn list(windows: &[(RunEntry, Window)], as_json: bool) -> String {
         return windows.iter().map(line).collect();
     }
     if windows.is_empty() {
-        return format!("no windows; `fenxi window RUN {STEADY} 60s..540s` names one\n");
+        return format!("no windows; `fenxi label window RUN {STEADY} 60s..540s` names one\n");
     }
     let rows: Vec<Vec<String>> = windows
         .iter()

@@ -60,7 +60,7 @@ fn recognised(input: &Input<'_>, name: &str, tool: &str, wanted: &Table) -> anyh
     match detect(&Head { text: &head }) {
         Some(format) if format.tables.iter().any(|t| t.id == wanted.id) => Ok(format),
         Some(format) => bail!("{name} is output of {}, which has no data for `fenxi {tool}`", format.name),
-        None => bail!("the format of {name} is unknown; `fenxi formats` lists the known ones"),
+        None => bail!("the format of {name} is unknown; `fenxi list formats` lists the known ones"),
     }
 }
 

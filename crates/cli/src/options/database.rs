@@ -16,6 +16,7 @@ use crate::print;
 
 /// Database servers to observe.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Database servers")]
 pub struct DbArgs {
     /// Database server to observe, such as `postgres:///shop` or `mysql://mon@db1/`;
     /// `auto`: those that run here; can be repeated

@@ -4,7 +4,8 @@ use clap::Args;
 use fenxi_query::{ClusterOptions, Options, Target};
 
 /// The engine that answers in SQL.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "SQL engine")]
 pub struct EngineArgs {
     /// Have a cluster answer (Spark Connect), such as `sc://host:15002/;use_ssl=true;token=…`
     /// [default: this machine]

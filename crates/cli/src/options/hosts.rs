@@ -11,6 +11,7 @@ use crate::print;
 
 /// Hosts that are recorded besides this one.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Other hosts")]
 pub struct HostsArgs {
     /// Also record this host: HOST by ssh, or NAME=COMMAND for a command that
     /// reaches it, such as 'pod=kubectl exec -i shop-0 --'; can be repeated

@@ -4,6 +4,7 @@
 mod answer;
 pub mod database;
 mod engine;
+mod form;
 mod hosts;
 mod live;
 mod range;
@@ -17,9 +18,10 @@ use anyhow::bail;
 use clap::Args;
 use fenxi_source::Root;
 
-pub use answer::{AnswerArgs, Format};
+pub use answer::AnswerArgs;
 pub use database::DbArgs;
 pub use engine::EngineArgs;
+pub use form::{FORMS, Format, JsonArgs, OUTPUT, PageArgs, RowsArgs};
 pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;
@@ -29,6 +31,7 @@ pub use values::{cpu_list, interval, key_value, seconds, size, unknown};
 
 /// Options that every command has.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Directory of the run store [default: $XDG_DATA_HOME/fenxi]
     #[arg(long, global = true, env = "FENXI_STORE", hide_env_values = true, value_name = "DIR")]
@@ -58,7 +61,7 @@ pub struct RunLabels {
 #[derive(Debug, Args)]
 pub struct WindowArg {
     /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, value_name = "WINDOW", default_value = "auto")]
     pub window: String,
 }
 

@@ -5,11 +5,11 @@ use clap::Args;
 /// When.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RangeArgs {
-    /// Only what was recorded from then on: 03:10, 2026-11-24T10:00, -2h (UTC)
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    /// Only what was recorded from then on: 03:10, 2026-11-24T10:00, -2h (UTC); the same as RUN/FROM..
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, hide = true)]
     pub from: Option<String>,
     /// Only what was recorded until then
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, hide = true)]
     pub to: Option<String>,
 }
 

@@ -14,6 +14,7 @@ const THIN: Thin = Thin { after_s: 2.0 * 86_400.0, step_s: 10.0 };
 
 /// Whether a recording has an end, and what is kept of one that has none.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Recording without an end")]
 pub struct RollArgs {
     /// Record without an end: runs of this length follow one another, each
     /// beginning at a multiple of it

@@ -21,7 +21,7 @@ pub struct TriggerArgs {
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     pub when: Vec<Condition>,
     /// Sources to start then, as +profile,+querystat
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "when")]
+    #[arg(long, value_name = "SOURCES", value_delimiter = ',', allow_hyphen_values = true, requires = "when")]
     pub then: Vec<String>,
     /// Keep only what is around a trigger, from so long before it; without it, everything is recorded
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "when")]
@@ -29,9 +29,9 @@ pub struct TriggerArgs {
     /// How long after a trigger what --then started runs (and rows are kept, with --before)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
     pub after: f64,
-    /// What the started sources observe: all they can, or the session that came to the level
-    #[arg(long, value_name = "WHO", default_value = "all", requires = "then")]
-    pub whom: Whom,
+    /// What the started sources observe: all they can, or only the session that came to the level
+    #[arg(long, alias = "whom", value_name = "WHAT", default_value = "all", requires = "then")]
+    pub only: Only,
     /// Act so many times at most
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub at_most: u32,
@@ -48,7 +48,7 @@ pub struct TriggerArgs {
 
 /// What is observed after a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Whom {
+pub enum Only {
     /// Whatever the sources observe otherwise
     All,
     /// The session of PostgreSQL that came to the level
@@ -73,9 +73,9 @@ impl TriggerArgs {
             let wanted = started(&self.then, None).map_err(|why| anyhow!("--then: {why}"))?;
             warn_of_refused(wanted.iter().map(|(source, _)| source));
         }
-        let who = match self.whom {
-            Whom::All => Who::All,
-            Whom::Session => Who::Session,
+        let who = match self.only {
+            Only::All => Who::All,
+            Only::Session => Who::Session,
         };
         Ok(Some(Triggers {
             then: self.then.clone(),

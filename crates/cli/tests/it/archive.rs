@@ -1,4 +1,4 @@
-//! `fenxi export` and `fenxi import` of what it wrote: every kind of run, by file and by pipe.
+//! `fenxi store export` and `fenxi import` of what it wrote: every kind of run, by file and by pipe.
 
 use std::{collections::BTreeMap, io::Write, path::PathBuf, process::Stdio};
 

@@ -1,4 +1,4 @@
-//! `fenxi compact` through the binary: the same answers, also while it is killed.
+//! `fenxi store compact` through the binary: the same answers, also while it is killed.
 
 use std::{
     collections::BTreeMap,

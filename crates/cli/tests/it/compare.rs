@@ -173,7 +173,7 @@ fn a_window_limits_what_is_compared() {
     assert!(fenxi.fails(1, &["window", "a", "x", "70s..80s"]).contains("is outside the run"));
     assert!(fenxi.fails(1, &["window", "a", "x", "soon"]).contains("FROM..TO"));
     fenxi.ok(&["window", "a", "steady", "--remove"]);
-    assert_eq!(fenxi.ok(&["window", "a"]), "no windows; `fenxi window RUN steady 60s..540s` names one\n");
+    assert_eq!(fenxi.ok(&["window", "a"]), "no windows; `fenxi label window RUN steady 60s..540s` names one\n");
 }
 
 #[test]

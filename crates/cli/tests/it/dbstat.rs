@@ -1,4 +1,4 @@
-//! `fenxi dbstat`. What it prints of servers is in the tests of the crates `live` and `db`.
+//! `fenxi watch db`. What it prints of servers is in the tests of the crates `live` and `db`.
 
 use crate::support::Fenxi;
 

@@ -14,18 +14,21 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
     names.sort();
     for name in [
         "fenxi.1",
-        "fenxi-nicstat.1",
-        "fenxi-mpstat.1",
-        "fenxi-pstime.1",
-        "fenxi-util.1",
-        "fenxi-memstat.1",
-        "fenxi-dbstat.1",
+        "fenxi-watch-nicstat.1",
+        "fenxi-watch-mpstat.1",
+        "fenxi-watch-pstime.1",
+        "fenxi-watch-util.1",
+        "fenxi-watch-memstat.1",
+        "fenxi-watch-db.1",
+        "fenxi-load-run.1",
         "fenxi-tamp.1",
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
-    let page = fenxi.ok(&["man", "nicstat"]);
-    assert!(page.contains("fenxi\\-nicstat") && page.contains("\\fB") && page.contains("\\fI"), "{page}");
+    assert!(!names.iter().any(|name| name == "fenxi-nicstat.1"), "a name of before has no page");
+    let page = fenxi.ok(&["man", "watch", "nicstat"]);
+    assert_eq!(fenxi.ok(&["man", "nicstat"]), page, "a tool is found by its own name");
+    assert!(page.contains("fenxi\\-watch\\-nicstat") && page.contains("\\fB") && page.contains("\\fI"), "{page}");
     assert!(fenxi.fails(1, &["man", "nicstatt"]).contains("did you mean `nicstat`?"));
     // groff tells of macros, escapes and characters that it does not know.
     for name in names {
@@ -41,21 +44,11 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
 fn without_a_command_there_is_help_with_the_commands_in_groups() {
     let fenxi = Fenxi::new();
     let page = fenxi.ok(&[]);
-    assert!(page.contains("\nRecord and import:\n  record ") && page.contains("\nOther:\n  tamp "), "{page}");
+    assert!(page.contains("\nRecord and import:\n  record ") && page.contains("\nTools:\n  fence "), "{page}");
     assert_eq!(fenxi.ok(&["--help"]), page);
     assert_eq!(fenxi.ok(&["help"]), page);
     let unknown = fenxi.fails(2, &["recrod"]);
     assert!(unknown.contains("'record'"), "{unknown}");
-}
-
-#[test]
-fn completions_know_the_commands() {
-    let fenxi = Fenxi::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let text = fenxi.ok(&["completions", shell]);
-        assert!(text.contains("nicstat") && text.contains("compare"), "{shell}");
-    }
-    fenxi.fails(2, &["completions", "tcl"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `fenxi memstat` against `free`, `vmstat -s`, files in known states and real database servers.
+//! `fenxi watch memstat` against `free`, `vmstat -s`, files in known states and real database servers.
 
 #[path = "memstat/databases.rs"]
 mod databases;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::{Fenxi, ended_by_pipe, skipped, text, wait_for};
 
-/// The rows of one table that `fenxi memstat --json` shows.
+/// The rows of one table that `fenxi watch memstat --json` shows.
 fn rows(fenxi: &Fenxi, table: &str, args: &[&str]) -> Vec<Value> {
     let args: Vec<&str> = ["memstat", "--json"].iter().chain(args).copied().collect();
     let lines: Vec<Value> = fenxi.ok(&args).lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! `fenxi mpstat` on the real kernel, on saved machines and on saved outputs.
+//! `fenxi watch mpstat` on the real kernel, on saved machines and on saved outputs.
 
 use std::{
     fmt::Write as _,
@@ -20,7 +20,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures").join(name)
 }
 
-/// What `fenxi mpstat ARGS < file` prints.
+/// What `fenxi watch mpstat ARGS < file` prints.
 fn saved(file: &Path, args: &[&str]) -> String {
     let fenxi = Fenxi::new();
     let mut command = fenxi.command(&[&["mpstat"], args].concat());
@@ -101,14 +101,14 @@ fn what_is_no_output_of_mpstat_is_an_error_that_says_so() {
     let file = dir.path().join("x");
     fs_err::write(&file, "hello\nworld\n").unwrap();
     let message = fenxi.fails(1, &["mpstat", "-f", file.to_str().unwrap()]);
-    assert!(message.contains("fenxi formats"), "{message}");
+    assert!(message.contains("fenxi list formats"), "{message}");
     let iostat = fixture("netstat-s");
     let iostat = fs_err::read_dir(iostat)
         .unwrap()
         .map(|e| e.unwrap().path())
         .find(|p| p.extension().is_some_and(|e| e == "txt"));
     let message = fenxi.fails(1, &["mpstat", "-f", iostat.unwrap().to_str().unwrap()]);
-    assert!(message.contains("which has no data for `fenxi mpstat`"), "{message}");
+    assert!(message.contains("which has no data for `fenxi watch mpstat`"), "{message}");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn wrong_options_exit_2() {
 fn help_explains_columns_and_fits_a_narrow_terminal() {
     let fenxi = Fenxi::new();
     let help = fenxi.ok(&["mpstat", "--help"]);
-    for word in ["%iowait", "%steal", "Examples:", "fenxi mpstat -P 0,2-5 1 10", "intr/s"] {
+    for word in ["%iowait", "%steal", "Examples:", "fenxi watch mpstat -P 0,2-5 1 10", "intr/s"] {
         assert!(help.contains(word), "{word}");
     }
     let output = fenxi.command(&["mpstat", "--help"]).env("COLUMNS", "40").output().unwrap();

@@ -1,4 +1,4 @@
-//! `fenxi nicstat` against Debian's nicstat 1.95 over the same seconds, in two network namespaces
+//! `fenxi watch nicstat` against Debian's nicstat 1.95 over the same seconds, in two network namespaces
 //! joined by a veth; and against the bytes that the test sent.
 
 use std::{

@@ -1,4 +1,4 @@
-//! `fenxi pstime`: CPU time of real processes against what the kernel tells their parent.
+//! `fenxi watch pstime`: CPU time of real processes against what the kernel tells their parent.
 
 use std::{
     io::{BufRead, BufReader, Write},

@@ -1,4 +1,4 @@
-//! `fenxi push` and `pull` through the binary, to a directory and back.
+//! `fenxi store push` and `pull` through the binary, to a directory and back.
 
 use crate::support::{Fenxi, text, walk};
 

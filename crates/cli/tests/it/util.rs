@@ -1,4 +1,4 @@
-//! `fenxi util` on the real kernel: against a thread that hides from the clock, against perf, and saved.
+//! `fenxi watch util` on the real kernel: against a thread that hides from the clock, against perf, and saved.
 
 use std::{
     fmt::Write,

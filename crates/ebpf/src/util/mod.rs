@@ -49,13 +49,13 @@ interval:
               overcharged
 
 Context switches are traced; tasks still running at the end of an interval count
-up to then. `fenxi util` shows the same accounts without tracing, from the
+up to then. `fenxi watch util` shows the same accounts without tracing, from the
 scheduler's own measurement.
 
 Examples:
   fenxi trace util 5                every five seconds, until Ctrl-C
   fenxi trace util --each-cpu 1 10  with a line per CPU, ten times
-  fenxi trace util --accounts 1     in the columns of fenxi util
+  fenxi trace util --accounts 1     in the columns of fenxi watch util
   fenxi trace util --demo 1 5       with a thread that hides from tick sampling
   fenxi trace util -- make -j8      CPU seconds of the machine while make ran",
     command: Meanwhile::UntilItEnds,
@@ -71,7 +71,7 @@ const OPTIONS: &[Opt] = &[
     option(
         "accounts",
         Takes::Nothing,
-        "Show the columns of fenxi util (CPU seconds per second) instead of thousandths",
+        "Show the columns of fenxi watch util (CPU seconds per second) instead of thousandths",
     )
     .of_view(),
     option("each-cpu", Takes::Nothing, "Add a line per CPU").of_view(),

@@ -8,7 +8,7 @@ use fenxi_source::Options;
 
 use crate::Setting;
 
-/// Thousandths, or CPU seconds as `fenxi util` shows them.
+/// Thousandths, or CPU seconds as `fenxi watch util` shows them.
 pub(super) fn new(options: &Options, setting: &Setting) -> Box<dyn View> {
     let shown = UtilOptions {
         lines: !setting.has_command || setting.has_interval,

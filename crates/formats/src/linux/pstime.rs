@@ -1,4 +1,4 @@
-//! `pstime`: CPU time of processes over an interval, as the tool of that name on Solaris and `fenxi pstime` print it.
+//! `pstime`: CPU time of processes over an interval, as the tool of that name on Solaris and `fenxi watch pstime` print it.
 //!
 //! The latter says of how many CPUs its percentages are, or that they are seconds. The former prints shares of all CPUs of a machine
 //! whose number it does not say: these are metrics, not rows of `process`, whose percentages are of one CPU.
@@ -13,7 +13,7 @@ use crate::{
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "pstime",
-    summary: "pstime of Solaris and fenxi pstime: CPU time of processes over an interval",
+    summary: "pstime of Solaris and fenxi watch pstime: CPU time of processes over an interval",
     family: Family::Linux,
     tables: &[&process::TABLE],
     example: "\

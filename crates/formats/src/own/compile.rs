@@ -332,9 +332,8 @@ impl<'s> Context<'_, 's> {
         let said = keys.needed("table", "\"metric\"")?;
         let Some(table) = TABLES.iter().copied().find(|table| table.name == said.text) else {
             let near = perhaps(said.text, TABLES.iter().map(|table| table.name));
-            return Err(
-                source.wrong(said.at, format!("there is no table `{}`{near} (`fenxi tables` lists them)", said.text))
-            );
+            return Err(source
+                .wrong(said.at, format!("there is no table `{}`{near} (`fenxi list tables` lists them)", said.text)));
         };
         if matches!(table.name, "note" | "cost") {
             return Err(source.wrong(said.at, format!("the table `{}` is Fenxi's own", said.text)));
@@ -412,7 +411,7 @@ fn column(source: Source<'_>, table: &Table, key: Said<'_>) -> Result<usize, Wro
         None => {
             let near = perhaps(key.text, table.columns[N_COMMON..].iter().map(|column| column.name));
             wrong(format!(
-                "the table `{}` has no column `{}`{near} (`fenxi tables {0}` lists them)",
+                "the table `{}` has no column `{}`{near} (`fenxi list tables {0}` lists them)",
                 table.name, key.text
             ))
         }

@@ -63,7 +63,7 @@ impl Recognise {
             Recognise { begins, contains: contains?, instead_of: instead_of.map(|said| said.text.to_owned()) };
         if recognise.begins.is_none() && recognise.contains.is_empty() {
             let why = "[recognise] says nothing that a text must have: add `begins = '…'` or `contains = ['…']`, or leave \
-                       [recognise] away to read only what `--format` names";
+                       [recognise] away to read only what `--as` names";
             return Err(source.wrong(keys.at, why));
         }
         if let Some(text) = COMMONPLACE.iter().find(|text| recognise.claims(&Head { text })) {

@@ -70,7 +70,7 @@ impl Options {
     }
 }
 
-/// The view of `fenxi mpstat`.
+/// The view of `fenxi watch mpstat`.
 #[derive(Debug)]
 pub struct Mpstat {
     options: Options,

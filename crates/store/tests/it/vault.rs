@@ -208,7 +208,7 @@ fn a_file_that_was_compared_is_compared_again_when_it_changed() {
     fs_err::write(&path, &wrong).unwrap();
     let error = store.check(&listed).unwrap_err().to_string();
     assert!(
-        error.contains("cpu.parquet") && error.contains("fenxi verify") && error.contains("fenxi import"),
+        error.contains("cpu.parquet") && error.contains("fenxi store verify") && error.contains("fenxi import"),
         "{error}"
     );
     assert!(store.read(&id, "cpu").unwrap_err().to_string().contains("no row of it is used"));

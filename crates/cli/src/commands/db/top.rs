@@ -1,4 +1,4 @@
-//! `fenxi db top`.
+//! `fenxi watch db-top`.
 
 use std::{
     collections::BTreeSet,
@@ -34,10 +34,10 @@ use crate::{
 /// How long keys are waited for before it is looked for new rows.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// `fenxi db top`
+/// `fenxi watch db-top`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Above: figures of the last second as `fenxi dbstat` has them, and active
+Above: figures of the last second as `fenxi watch db` has them, and active
 sessions of the last two minutes by what they wait for. Below: one of the panes
 sessions (blocked ones below their blockers), statements, waits, locks,
 relations, I/O and progress. It changes nothing: no key ends a session.
@@ -47,9 +47,9 @@ Space pause, arrows left and right a moment back and on (Page: a minute; Home
 and End), arrows up and down scroll, q or Ctrl-C leave.
 
 Examples:
-  fenxi db top                           the server of this host
-  fenxi db top postgres://mon@db1/shop
-  fenxi db top --run before              step through a recorded run")]
+  fenxi watch db-top               the server of this host
+  fenxi watch db-top postgres://mon@db1/shop
+  fenxi watch db-top --run before  step through a recorded run")]
 pub struct TopArgs {
     /// Database server; with --run the one to show [default: the only one]
     #[arg(value_name = "URL")]
@@ -75,7 +75,7 @@ struct Tick {
 /// Shows it until the user leaves.
 pub fn run(global: &Global, args: &TopArgs) -> anyhow::Result<ExitCode> {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        bail!("`fenxi db top` needs a terminal; `fenxi dbstat` prints lines");
+        bail!("`fenxi watch db-top` needs a terminal; `fenxi watch db` prints lines");
     }
     match &args.run {
         Some(selector) => step_through(global, args, selector),

@@ -1,4 +1,4 @@
-//! `fenxi formats test`: what a format makes of a file, without keeping anything.
+//! `fenxi list formats test`: what a format makes of a file, without keeping anything.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -10,21 +10,33 @@ use fenxi_model::{Rows, TableRows, Type, catalog::note, visible};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::{formats, options::Global, print, progress::plural, stop::Stop, stores};
+use crate::{
+    formats,
+    options::{Global, JsonArgs},
+    print,
+    progress::plural,
+    stop::Stop,
+    stores,
+};
 
 /// Rows of one table that are printed; the others are counted.
 const SHOWN: usize = 10;
 
-/// `fenxi formats test`
+/// `fenxi list formats test`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  fenxi list formats test poolstat pool.log")]
 pub struct TestArgs {
     /// Format to try
+    #[arg(value_name = "FORMAT")]
     pub name: String,
     /// File to read, compressed or not
+    #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Print all rows, one JSON object each
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Reads the file as the format says and prints what that gives.
@@ -50,14 +62,14 @@ pub fn run(global: &Global, args: &TestArgs) -> anyhow::Result<ExitCode> {
             modified: source.modified,
             ..Hints::none(&source.name)
         };
-        let mut shown = Shown { json: args.json, tables: Vec::new(), lines: String::new() };
+        let mut shown = Shown { json: args.form.is_json(), tables: Vec::new(), lines: String::new() };
         let tally = {
             let mut out = Out::new(format.name(), hints, |rows, since_boot| shown.take(rows, since_boot));
             format.read(&mut input, &mut out);
             out.finish()
         };
         anyhow::ensure!(!stop.asked(), "interrupted");
-        if args.json {
+        if args.form.is_json() {
             let summary = json!({
                 "file": source.name, "format": format.name(), "recognised_as": found, "rows": tally.rows(),
                 "notes": tally.notes, "assumptions": tally.assumptions,

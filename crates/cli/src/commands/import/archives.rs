@@ -62,13 +62,15 @@ pub fn take_in(global: &Global, args: &ImportArgs, store: &Store, archived: &Arc
         ("--start", args.start.is_some()),
         ("--interval", args.interval.is_some()),
         ("--zone", args.zone.is_some()),
-        ("--format", args.format.is_some()),
+        ("--as", args.known_as.is_some()),
         ("--map", args.map.is_some()),
         ("--force", args.force),
     ];
     let path = archived.path.display();
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        bail!("{path} is an archive, whose runs are imported unchanged: omit {option}; `fenxi tag` renames and tags");
+        bail!(
+            "{path} is an archive, whose runs are imported unchanged: omit {option}; `fenxi label tag` renames and tags"
+        );
     }
     let reader: Box<dyn Read> = match archived.path == Path::new("-") {
         true => Box::new(Cursor::new(archived.begun.clone()).chain(io::stdin())),
@@ -76,7 +78,7 @@ pub fn take_in(global: &Global, args: &ImportArgs, store: &Store, archived: &Arc
     };
     let taken = store.take_in(reader, &TakeLimits::default()).with_context(|| format!("cannot import {path}"))?;
     for run in &taken {
-        if args.json {
+        if args.form.is_json() {
             let line = json!({ "run": run.id, "is_new": run.is_new, "bytes": run.bytes, "archive": archived.path });
             print::json(&format!("{line}\n"))?;
         } else if !global.quiet {

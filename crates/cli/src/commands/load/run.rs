@@ -35,7 +35,8 @@ use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     machine::hostname,
     options::{
-        DbArgs, Global, HostsArgs, RunLabels, TriggerArgs, came_true, cpu_list, database::caution, interval, seconds,
+        DbArgs, Global, HostsArgs, JsonArgs, RunLabels, TriggerArgs, came_true, cpu_list, database::caution, interval,
+        seconds,
     },
     print, sources,
     stop::Stop,
@@ -91,8 +92,8 @@ Examples:
       --workers 127.0.0.1:7071,host2:7071
   fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
       --worker-on driver2 --worker-on driver3 --record --on db1")]
-#[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the workload]").requires("record")))]
-#[command(mut_arg("tag", |arg| arg.requires("record")))]
+#[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the workload]").requires("record").help_heading("Recording")))]
+#[command(mut_arg("tag", |arg| arg.requires("record").help_heading("Recording")))]
 #[command(mut_arg("on", |arg| arg.requires("record")))]
 #[command(mut_arg("when", |arg| arg.requires("record")))]
 #[command(mut_arg("mark_on", |arg| arg.requires("record")))]
@@ -105,10 +106,10 @@ pub struct RunArgs {
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     pub connections: usize,
     /// Threads of each load-generating process [default: one per 8 connections, at most one per CPU]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Load generators")]
     pub threads: Option<usize>,
     /// CPU affinity: bind threads to these CPUs in turn, such as 0-1,3
-    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    #[arg(long, value_name = "LIST", value_parser = cpu_list, help_heading = "Load generators")]
     pub pin: Option<BTreeSet<usize>>,
     /// Load-generating processes and hosts
     #[command(flatten)]
@@ -127,49 +128,56 @@ pub struct RunArgs {
     #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
     pub rate: Option<Rate>,
     /// Arrival process at that rate
-    #[arg(long, value_enum, default_value = "steady", requires = "rate")]
+    #[arg(long, value_enum, default_value = "steady", requires = "rate", help_heading = "How transactions are sent")]
     pub arrival: ArrivalArg,
     /// Maximum jitter of each start, in percent of the period: 0% to 50%
-    #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = share, requires = "rate")]
+    #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = share, requires = "rate", help_heading = "How transactions are sent")]
     pub jitter: f64,
     /// Replay start times from a trace: a file with a number of seconds per line
-    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    #[arg(long, value_name = "FILE", conflicts_with = "rate", help_heading = "How transactions are sent")]
     pub trace: Option<PathBuf>,
     /// Query protocol
-    #[arg(long, value_enum, default_value = "prepared")]
+    #[arg(long, value_enum, default_value = "prepared", help_heading = "How transactions are sent")]
     pub protocol: ProtocolArg,
     /// Maximum rate of new connections per second
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "How transactions are sent")]
     pub connect_rate: Option<f64>,
     /// Time to wait at the end for transactions in flight
-    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = seconds)]
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = seconds, help_heading = "How transactions are sent")]
     pub drain: f64,
     /// Error classes after which the same transaction is retried (repeatable)
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Errors")]
     pub retry: Vec<String>,
     /// Error classes after which the transaction is abandoned and counted (repeatable)
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Errors")]
     pub ignore: Vec<String>,
     /// Error classes that abort the run (repeatable)
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Errors")]
     pub stop: Vec<String>,
     /// Maximum number of retries per transaction
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", help_heading = "Errors")]
     pub max_retries: u32,
-    /// Print JSON Lines: one object per interval and one for the total
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
     /// Serve Prometheus metrics at this address, such as 127.0.0.1:9100
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Recording")]
     pub prometheus: Option<SocketAddr>,
     /// Record this machine meanwhile, and keep recording and results as a run
-    #[arg(long)]
+    #[arg(long, help_heading = "Recording")]
     pub record: bool,
     /// Name and tags
     #[command(flatten)]
     pub labels: RunLabels,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
+    #[arg(
+        long,
+        value_name = "SOURCES",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        requires = "record",
+        help_heading = "Recording"
+    )]
     pub source: Vec<String>,
     /// Other hosts to record
     #[command(flatten)]
@@ -331,7 +339,7 @@ impl Shown<'_> {
         if let Some(exporter) = &self.exporter {
             exporter.add(interval);
         }
-        if self.args.json {
+        if self.args.form.is_json() {
             // What cannot be written makes the command fail in the end; the load goes on.
             let _ = print::json(&format!("{}\n", json!({ "interval": summary })));
         } else if !self.global.quiet {
@@ -347,7 +355,7 @@ impl Shown<'_> {
             .iter()
             .map(|(failure, (count, example))| (failure.to_string(), json!({ "count": count, "example": example })))
             .collect();
-        if self.args.json {
+        if self.args.form.is_json() {
             let total = json!({ "total": {
                 "summary": Summary::of(&outcome.total),
                 "results": report::figures(outcome),

@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who makes a load.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Load generators")]
 pub struct TeamArgs {
     /// Distribute the load over workers (`fenxi load worker`) at these addresses
     #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', conflicts_with = "processes")]

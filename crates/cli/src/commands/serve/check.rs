@@ -41,7 +41,7 @@ pub(super) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode>
     found.kernel(&limits);
     found.limits(&limits);
     let could_serve = found.problems.is_empty();
-    if args.json {
+    if args.form.is_json() {
         print::json(&format!("{:#}\n", found.json()))?;
     } else {
         print::text(&found.text())?;

@@ -82,6 +82,7 @@ pub struct Mode {
 /// Where to.
 #[derive(Debug, Args)]
 #[group(id = "tamp_place")]
+#[command(next_help_heading = "Output")]
 pub struct Place {
     /// Write to standard output; keep the input
     #[arg(short = 'c', long, visible_alias = "to-stdout", conflicts_with = "output")]
@@ -112,6 +113,7 @@ pub struct Place {
 /// Into what.
 #[derive(Debug, Args)]
 #[group(id = "tamp_into")]
+#[command(next_help_heading = "Format and level")]
 pub struct Into {
     /// Use the LZ4 format: the fastest
     #[arg(long, conflicts_with_all = ["gzip", "zstd"])]
@@ -144,6 +146,7 @@ macro_rules! levels {
         /// The level.
         #[derive(Debug, Args)]
         #[group(id = "tamp_level", multiple = false)]
+        #[command(next_help_heading = "Format and level")]
         pub struct Levels {
             $(
                 #[doc = $doc]
@@ -175,6 +178,7 @@ levels! {
 /// With what.
 #[derive(Debug, Args)]
 #[group(id = "tamp_means")]
+#[command(next_help_heading = "Resources")]
 pub struct Means {
     /// Number of threads [default: 0, one per available CPU]
     #[arg(

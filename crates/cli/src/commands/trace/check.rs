@@ -6,24 +6,30 @@ use clap::Args;
 use fenxi_ebpf::{abilities, observers};
 use serde_json::json;
 
-use crate::{options::Global, print};
+use crate::{
+    options::{Global, JsonArgs},
+    print,
+};
 
 /// `fenxi trace check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tries every attach type, and starts and stops every observer. Exit status: 1 if
-any observer does not work.")]
+any observer does not work.
+
+Example:
+  fenxi trace check")]
 pub struct CheckArgs {
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Tries everything and says how it went.
 pub fn run(_: &Global, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let (abilities, observers) = (abilities(), observers());
     let works = observers.iter().all(|found| found.refused.is_none());
-    if args.json {
+    if args.form.is_json() {
         let abilities: Vec<_> =
             abilities.iter().map(|a| json!({"name": a.name, "refused": a.refused, "lost": a.lost})).collect();
         let observers: Vec<_> = observers

@@ -199,7 +199,7 @@ impl Reader {
             (self.prefix, self.begin, self.last, self.cpus) = (Prefix::default(), None, None, banner.cpus);
             self.headers.leave();
         } else if let Some(change) = line.trim().strip_prefix("<<").and_then(|line| line.strip_suffix(">>")) {
-            // Not sysstat's own, but `fenxi mpstat` says it in between.
+            // Not sysstat's own, but `fenxi watch mpstat` says it in between.
             out.event(self.t, "fact changed", "mpstat", change);
         } else if !is_average(line) {
             out.unknown(number, line, "no time at the beginning of the line");

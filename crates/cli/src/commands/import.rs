@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_formats::Formats;
-use fenxi_ingest::{Content, Imported, Outcome, Plan, Room, Source, collect, import, kept};
+use fenxi_ingest::{Content, Imported, Outcome, Plan, UnpackBudget, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
@@ -138,10 +138,10 @@ fn plans(
     stop: &Stop,
 ) -> anyhow::Result<Vec<Plan>> {
     let stopped = || stop.asked();
-    let mut room = Room::until(&stopped);
+    let mut budget = UnpackBudget::until(&stopped);
     let mut sources = Vec::new();
     for path in paths {
-        sources.extend(collect(path, &mut room).with_context(|| format!("cannot import {}", path.display()))?);
+        sources.extend(collect(path, &mut budget).with_context(|| format!("cannot import {}", path.display()))?);
     }
     if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {
         source.content = Content::Stdin(of_stdin);

@@ -149,7 +149,8 @@ fn unpacked(bytes: &[u8]) -> io::Result<u64> {
     let (path, inside) = (folder.path().join("archive"), folder.path().join("room"));
     fs_err::create_dir(&inside)?;
     fs_err::write(&path, bytes)?;
-    let mut budget = UnpackBudget { folder: inside.clone(), members: BUDGET.0, bytes: BUDGET.1, ..UnpackBudget::until(&|| false) };
+    let mut budget =
+        UnpackBudget { folder: inside.clone(), members: BUDGET.0, bytes: BUDGET.1, ..UnpackBudget::until(&|| false) };
     let mut made = 0;
     let found = collect(&path, &mut budget);
     if let Ok(sources) = found {

@@ -45,9 +45,8 @@ impl Group {
     /// Whether all of it can be written before other inputs were probed: each input was read, is of a shipped format, and
     /// names its host or has one, unless there are `several` hosts.
     pub(crate) fn is_settled(&self, several: bool) -> bool {
-        let is_shipped = |small: &SmallFile| {
-            small.recognised.format.as_ref().is_none_or(|format| format.owns().next().is_none())
-        };
+        let is_shipped =
+            |small: &SmallFile| small.recognised.format.as_ref().is_none_or(|format| format.owns().next().is_none());
         (several || !self.lacks_host) && self.inputs.iter().all(|input| input.as_ref().is_some_and(is_shipped))
     }
 

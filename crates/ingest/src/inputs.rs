@@ -1,7 +1,11 @@
 //! Collects the inputs of an import: files, directories, standard input, or the kept inputs of a run. Runs in the caller's
 //! thread, before the import.
 
-use std::{io, path::{Path, PathBuf}, time::UNIX_EPOCH};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
 
 use fenxi_model::Micros;
 use fenxi_store::{RunEntry, Store, StoreError};

@@ -14,7 +14,7 @@ use fenxi_model::{Micros, RunId};
 use fenxi_store::{BOOT, Manifest, Store, StoreError, label};
 use fs_err as fs;
 
-use crate::{ImportError, Imported, Outcome, Plan, Progress, UnpackBudget, Source, collect, import, kept};
+use crate::{ImportError, Imported, Outcome, Plan, Progress, Source, UnpackBudget, collect, import, kept};
 
 mod many;
 mod meanwhile;

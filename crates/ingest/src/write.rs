@@ -130,11 +130,7 @@ impl<'p> Writer<'p> {
     }
 
     /// Starts to read and keep the input of this name.
-    pub(crate) fn start(
-        &mut self,
-        name: &str,
-        reader: Box<dyn Read + Send>,
-    ) -> Result<(Feed, Keeping), StoreError> {
+    pub(crate) fn start(&mut self, name: &str, reader: Box<dyn Read + Send>) -> Result<(Feed, Keeping), StoreError> {
         let raw_name = self.raw_name(name);
         let run = &self.run;
         let raw = |ending: &str| run.raw_file(&format!("{raw_name}{ending}"));
@@ -263,12 +259,7 @@ fn begin(plan: &Plan) -> Begin {
 }
 
 /// Keeps a short input among others; its BLAKE3 may be known already.
-fn keep_in(
-    pack: &mut Pack,
-    content: &[u8],
-    blake3: Option<String>,
-    run: &OpenRun,
-) -> Result<KeptInput, StoreError> {
+fn keep_in(pack: &mut Pack, content: &[u8], blake3: Option<String>, run: &OpenRun) -> Result<KeptInput, StoreError> {
     let part = pack.add(content, |name| run.raw_file(name))?;
     let blake3 = blake3.unwrap_or_else(|| blake3::hash(content).to_hex().to_string());
     // The file is known when all inputs are in it.

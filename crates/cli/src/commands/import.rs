@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_formats::Formats;
-use fenxi_ingest::{Content, Imported, Outcome, Plan, UnpackBudget, Source, collect, import, kept};
+use fenxi_ingest::{Content, Imported, Outcome, Plan, Source, UnpackBudget, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};

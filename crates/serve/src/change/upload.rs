@@ -15,7 +15,7 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, UnpackBudget, Source, expand, import, own_formats};
+use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
 use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};

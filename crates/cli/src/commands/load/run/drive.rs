@@ -97,12 +97,7 @@ impl Watch for Follower<'_> {
 }
 
 /// Runs the load while this machine is recorded, and keeps both as one run.
-fn recorded(
-    global: &Global,
-    args: &RunArgs,
-    planned: &Planned,
-    printer: &Printer,
-) -> anyhow::Result<Outcome> {
+fn recorded(global: &Global, args: &RunArgs, planned: &Planned, printer: &Printer) -> anyhow::Result<Outcome> {
     let record = record_plan(global, args, planned)?;
     let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut work = Some(|| {
@@ -156,7 +151,11 @@ fn record_plan(global: &Global, args: &RunArgs, planned: &Planned) -> anyhow::Re
     sources.extend(args.hosts.connect(&args.source, args.interval, None, &host, global.quiet)?);
     Ok(fenxi_record::Plan {
         store: Some(stores::create(global)?),
-        name: args.labels.name.clone().unwrap_or_else(|| planned.workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
+        name: args
+            .labels
+            .name
+            .clone()
+            .unwrap_or_else(|| planned.workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
         tags: args.labels.tag.iter().cloned().collect(),
         params: parameters(args, planned),
         random: stores::random(),

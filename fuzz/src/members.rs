@@ -1,7 +1,7 @@
 //! Archives among inputs, as importing unpacks them: `cargo run -p fenxi-fuzz -- archives --seconds 600`.
 //!
 //! The seeds are tar and zip archives with names that lead elsewhere, sizes that lie, long names, holes, archives in
-//! archives and packed members. Whatever is damaged in them: what is unpacked stays within its room, has names that lead
+//! archives and packed members. Whatever is damaged in them: what is unpacked stays within its budget, has names that lead
 //! nowhere, and is gone when nobody reads it any more.
 
 use std::{
@@ -9,13 +9,13 @@ use std::{
     path::{Component, Path},
 };
 
-use fenxi_ingest::{Content, Room, collect};
+use fenxi_ingest::{Content, UnpackBudget, collect};
 use fenxi_model::Random;
 
 use crate::mutate::{MAX_BYTES, mutate};
 
 /// What may be unpacked of one input.
-const ROOM: (usize, u64) = (300, 8 << 20);
+const BUDGET: (usize, u64) = (300, 8 << 20);
 /// How much of a packed member is read.
 const MEMBER: u64 = 4 << 20;
 /// A block of tar.
@@ -149,14 +149,15 @@ fn unpacked(bytes: &[u8]) -> io::Result<u64> {
     let (path, inside) = (folder.path().join("archive"), folder.path().join("room"));
     fs_err::create_dir(&inside)?;
     fs_err::write(&path, bytes)?;
-    let mut room = Room { folder: inside.clone(), members: ROOM.0, bytes: ROOM.1, ..Room::until(&|| false) };
+    let mut budget =
+        UnpackBudget { folder: inside.clone(), members: BUDGET.0, bytes: BUDGET.1, ..UnpackBudget::until(&|| false) };
     let mut made = 0;
-    let found = collect(&path, &mut room);
+    let found = collect(&path, &mut budget);
     if let Ok(sources) = found {
-        assert!(!sources.is_empty() && sources.len() <= ROOM.0, "{} members", sources.len());
+        assert!(!sources.is_empty() && sources.len() <= BUDGET.0, "{} members", sources.len());
         let lying: u64 =
             sources.iter().filter(|s| !matches!(s.content, Content::File(_))).filter_map(|s| s.content.bytes()).sum();
-        assert!(lying <= ROOM.1, "{lying} bytes in a room of {}", ROOM.1);
+        assert!(lying <= BUDGET.1, "{lying} bytes in a budget of {}", BUDGET.1);
         for source in &sources {
             let names = Path::new(&source.name).components().all(|part| matches!(part, Component::Normal(_)));
             assert!(names && !source.name.is_empty(), "a name that leads elsewhere: {:?}", source.name);

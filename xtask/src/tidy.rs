@@ -1,6 +1,7 @@
 //! What no other tool checks about the sources. Each check is one function that gives complaints,
 //! each naming its place; [`CHECKS`] lists them, and `cargo test` runs them as well.
 
+mod files;
 mod layers;
 mod locks;
 mod rust;
@@ -22,6 +23,8 @@ const CHECKS: &[Check] = &[
     ("the architecture page names every crate", layers::described),
     ("no command knows another, and options know none", layers::commands_apart),
     ("Rust files are documented and short", rust::check),
+    ("no circle of more than three files", files::circles),
+    ("the walks through files are short", files::walks),
     ("no unfinished work, machine paths or broken links", text::check),
     ("no large files", text::large_files),
     ("documentation has the words of the field", words::check),

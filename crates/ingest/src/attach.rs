@@ -1,4 +1,4 @@
-//! Output of a recorded command: kept in its run, and parsed as an import would parse it.
+//! Output of a recorded command, in the thread that records it: kept in its run, and parsed as an import would parse it.
 
 use std::{io::Read, sync::Arc};
 
@@ -6,7 +6,7 @@ use fenxi_formats::{AnyFormat, Formats, Head, Hints, Input, Out, Tally};
 use fenxi_model::Rows;
 use fenxi_store::{IMPORT, InputEntry, OpenRun, StoreError};
 
-use crate::{feed, import::fact};
+use crate::{reader_thread, write::format_fact};
 
 /// How an output is read.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub fn attach(
     sink: &mut dyn FnMut(&mut Rows),
 ) -> Result<(InputEntry, Tally), StoreError> {
     let (feed, keeping) =
-        feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), None, Arc::default())?;
+        reader_thread::start(content, |ending| open.raw_file(&format!("{name}{ending}")), None, Arc::default())?;
     let mut input = Input::new(feed);
     let format = match reading {
         Reading::Recognised(formats) => formats.detect(&Head { text: &input.head() }),
@@ -43,7 +43,7 @@ pub fn attach(
     let tally = format.as_ref().map(|format| {
         let mut facts = Rows::new(&hints.default_host);
         facts.set_source(IMPORT);
-        format.owns().for_each(|about| fact(about, &mut facts));
+        format.owns().for_each(|about| format_fact(about, &mut facts));
         if !facts.is_empty() {
             sink(&mut facts);
         }

@@ -2,39 +2,53 @@
 //! format's importer read it, and keeps rows and inputs as one run.
 //!
 //! ```text
+//! probe ─▶ plan ─▶ read ─▶ write     probe.rs, read_plan.rs, read.rs, write.rs; import.rs joins them
+//!
 //! file ─unpack─▶ chunks ─▶ importer ─▶ rows ─▶ store
 //!                   └─▶ raw/<name>.zst
 //! ```
 //!
-//! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer. Of many inputs the short ones are
-//! read by several threads, and kept in one file.
+//! Threads probe what each input is; those of short inputs read it at once. The plan is what all of them together say: the host
+//! of those that name none. A thread beside the importer reads, unpacks, hashes and keeps an input (`reader_thread`). Of many
+//! inputs the short ones are read by several threads (`small_files`), and kept in one file (`pack`). The first line of each
+//! file names the thread that it runs in.
 
-mod ahead;
+mod archive;
 mod attach;
-mod beforehand;
+mod dedup;
 mod error;
-mod feed;
+mod group;
+mod host_of_tree;
 mod import;
 mod inputs;
-mod looking;
-mod members;
+mod keep;
+mod outcome;
+mod overrun;
 mod own;
 mod pack;
+mod parse;
 mod plan;
-mod reading;
-mod same;
-mod short;
+mod probe;
+mod progress;
+mod read;
+mod read_ahead;
+mod read_plan;
+mod reader_thread;
+mod small_files;
+mod source;
 #[cfg(test)]
 mod tests;
-mod trees;
 mod unknown;
 mod unpack;
-mod writing;
+mod write;
 
+pub use archive::{Growth, UnpackBudget};
 pub use attach::{Reading, attach};
 pub use error::ImportError;
-pub use import::{Imported, Outcome, Progress, import};
-pub use inputs::{Content, Source, collect, expand, kept};
-pub use members::{Growth, Room};
+pub use import::import;
+pub use inputs::{collect, expand, kept};
+pub use outcome::{Imported, Outcome};
 pub use own::{Limits, OwnFormats, Programs, own_formats};
 pub use plan::Plan;
+pub use progress::Progress;
+pub use source::{Content, Source};

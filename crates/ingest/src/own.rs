@@ -1,4 +1,4 @@
-//! Formats that a store brings: the files in its folder `formats`, each a format's description in TOML, or a program.
+//! Formats that a store brings, read in the caller's thread: the files in its folder `formats`, each a format's description in TOML, or a program.
 //!
 //! A file that cannot be used is said once and stands in nobody's way. Programs are run for what their user imports only,
 //! never for what others send.

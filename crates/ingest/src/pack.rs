@@ -1,4 +1,4 @@
-//! Many short inputs in one file: making a file for each costs more than reading it.
+//! The thread `fenxi-pack`: writes many short inputs into one file; a file for each would cost more than reading it.
 //!
 //! The file is zstd frames one after another, each of the texts of some inputs; `zstd -dc` gives all of them. The manifest
 //! says where each begins ([`Part`]).
@@ -13,7 +13,7 @@ use std::{
 use fenxi_store::{FileEntry, Part, RawFile, StoreError};
 use fs_err as fs;
 
-use crate::feed::packer;
+use crate::keep::packer;
 
 /// Bytes of a frame's content: reading one input again unpacks its frame.
 const FRAME: usize = 128 << 10;

@@ -1,16 +1,22 @@
-//! What is imported, how it is read, and which format reads it.
+//! What to import and how to read it, as the caller says; read by all threads of the import.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::OnceLock,
 };
 
-use fenxi_formats::{AnyFormat, Foreign, Formats, Head, Input, foreign};
+use fenxi_formats::{AnyFormat, Formats, Head, Hints, Input, foreign};
 use fenxi_model::Micros;
 use fenxi_store::Store;
 use jiff::tz::TimeZone;
 
-use crate::Source;
+use crate::{
+    parse::Recognised,
+    source::{Source, host_in},
+};
+
+/// The host of inputs that name none.
+pub(crate) const UNKNOWN_HOST: &str = "unknown";
 
 /// What to import, and what is known about it.
 #[derive(Debug)]
@@ -91,18 +97,53 @@ impl Plan {
         shared.contains(ending).then(|| stem.to_owned())
     }
 
-    /// What an input is read as, or what it is that is no text; neither of a text that nobody knows.
-    pub(crate) fn recognise(&self, input: &Input<'_>) -> (Option<AnyFormat>, Option<Foreign>) {
+    /// What an input is read as.
+    pub(crate) fn recognise(&self, input: &Input<'_>) -> Recognised {
         match foreign(input.head_bytes()) {
-            Some(foreign) => (None, Some(foreign)),
+            Some(foreign) => Recognised { format: None, foreign: Some(foreign) },
             None => {
                 let named = self.format.clone();
-                (named.or_else(|| self.formats.detect(&Head { text: &input.head() })), None)
+                let format = named.or_else(|| self.formats.detect(&Head { text: &input.head() }));
+                Recognised { format, foreign: None }
             }
         }
     }
-    /// What the user said, to be able to read the input again in the same way.
-    pub(crate) fn said(&self) -> BTreeMap<String, String> {
+
+    /// What is known about `source` besides its content; `default_host` is that of all inputs together.
+    pub(crate) fn hints(&self, source: &Source, default_host: &str) -> Hints {
+        Hints {
+            file: source.name.clone(),
+            host: self.host.clone(),
+            default_host: source.host.clone().unwrap_or_else(|| default_host.to_owned()),
+            start: self.start,
+            interval_s: self.interval_s,
+            zone: self.zone.clone(),
+            modified: source.modified.or(Some(self.now)),
+            overrun_s: None,
+            label: self.label(source),
+            mapping: self.mapping.clone(),
+        }
+    }
+
+    /// The note on the host of an input that names none; `default_host` is that of all inputs together.
+    pub(crate) fn assumed_host(&self, source: &Source, default_host: &str) -> Option<String> {
+        if self.host.is_some() {
+            return None;
+        }
+        match &source.host {
+            Some(host) => {
+                let own = host_in(source.name.rsplit('/').next().unwrap_or(&source.name));
+                let by =
+                    if own.as_ref() == Some(host) { "the file's name says" } else { "the folder that it is in says" };
+                Some(format!("the host `{host}`, as {by} (or give --host)"))
+            }
+            None if default_host == UNKNOWN_HOST => None,
+            None => Some(format!("the host `{default_host}`, as the other files are of it (or give --host)")),
+        }
+    }
+
+    /// What the caller said about the inputs, to be able to read them again in the same way.
+    pub(crate) fn given(&self) -> BTreeMap<String, String> {
         let plan = self;
         let said = [
             ("format", plan.format.as_ref().map(|f| f.name().to_owned())),

@@ -14,7 +14,7 @@ use fenxi_model::{Micros, RunId};
 use fenxi_store::{BOOT, Manifest, Store, StoreError, label};
 use fs_err as fs;
 
-use crate::{ImportError, Imported, Outcome, Plan, Progress, Room, Source, collect, import, kept};
+use crate::{ImportError, Imported, Outcome, Plan, Progress, Source, UnpackBudget, collect, import, kept};
 
 mod many;
 mod meanwhile;
@@ -66,7 +66,7 @@ impl Place {
     }
 
     fn sources(&self) -> Vec<Source> {
-        collect(&self.folder.path().join("in"), &mut Room::until(&|| false)).unwrap()
+        collect(&self.folder.path().join("in"), &mut UnpackBudget::until(&|| false)).unwrap()
     }
 
     fn plan(&self) -> Plan {

@@ -1,4 +1,4 @@
-//! An input that no format reads: a text is kept as a fact, so that it can be asked for and compared.
+//! An input in an unknown format, in the thread that reads it: a text is kept as a fact, so that it can be asked for and compared.
 
 use fenxi_formats::{Input, Out};
 

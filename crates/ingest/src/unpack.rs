@@ -1,4 +1,4 @@
-//! Decompression of inputs: formats are detected by magic bytes, never by file name.
+//! Decompression, in whichever thread reads an input: formats are detected by magic bytes, never by file name.
 
 use std::io::{self, BufReader, Read};
 

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_formats::Formats;
-use fenxi_ingest::{Content, Imported, Outcome, Plan, Room, Source, collect, import, kept};
+use fenxi_ingest::{Content, Imported, Outcome, Plan, Source, UnpackBudget, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
@@ -139,12 +139,12 @@ fn plans(
     stop: &Stop,
 ) -> anyhow::Result<Vec<Plan>> {
     let stopped = || stop.asked();
-    let mut room = Room::until(&stopped);
+    let mut budget = UnpackBudget::until(&stopped);
     let mut sources = Vec::new();
     for path in paths {
         let context = || format!("cannot import {}", path.display());
         sources.extend(
-            sysstat::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut room)?)).with_context(context)?,
+            sysstat::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut budget)?)).with_context(context)?,
         );
     }
     if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {

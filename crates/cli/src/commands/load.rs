@@ -1,4 +1,4 @@
-//! `fenxi load`: workloads, loading of tables, and their removal; running is in `load/run.rs`.
+//! `fenxi load`: workloads, loading of tables, and their removal; running is in `load/run.rs` (plan, drive, print).
 
 mod exporter;
 mod run;

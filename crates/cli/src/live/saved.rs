@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 use fenxi_formats::{Format, Head, Hints, Input, Out, detect};
-use fenxi_ingest::{Room, collect};
+use fenxi_ingest::{UnpackBudget, collect};
 use fenxi_live::{Frame, Moments, View};
 use fenxi_model::{Rows, Table};
 use jiff::tz::TimeZone;
@@ -32,8 +32,8 @@ pub struct Saved {
 /// When it cannot be read, or is no output that has rows for the tool.
 pub fn run(args: &LiveArgs, path: &Path, tool: Saved) -> anyhow::Result<ExitCode> {
     let mut screen = Screen::new(args, tool.view, &tool.tables);
-    let mut room = Room::until(&|| false);
-    for source in collect(path, &mut room).with_context(|| format!("cannot read {}", path.display()))? {
+    let mut budget = UnpackBudget::until(&|| false);
+    for source in collect(path, &mut budget).with_context(|| format!("cannot read {}", path.display()))? {
         let reader = source.content.unpacked().with_context(|| format!("cannot read {}", source.name))?;
         let hints = Hints {
             default_host: source.host.unwrap_or_else(|| "unknown".to_owned()),

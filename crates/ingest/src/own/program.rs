@@ -1,4 +1,4 @@
-//! A format that is a program: it reads the text from standard input and prints rows as JSON lines.
+//! A format that is a program, in the thread that parses the input: it reads the text from standard input and prints rows as JSON lines.
 
 use std::{
     cell::RefCell,

@@ -1,4 +1,4 @@
-//! Runs a program over an input: one loop feeds it, takes what it prints, and ends it with all that it started.
+//! Runs a program over an input, in the thread that parses it: one loop feeds it, takes what it prints, and ends it with all that it started.
 
 use std::{
     io::{self, Read, Write},

@@ -3,26 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::{
-    beforehand::{Beforehand, learn},
-    feed::Shared,
-    looking::Looking,
-    short::Group,
-};
+use crate::{group::Group, probe::Probing, progress::SharedProgress, read_plan::ReadPlan};
 
-/// What is found when all inputs are looked at before any is written.
-fn look(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> Beforehand {
-    taken_early(plan, is_left_out, 0).1
+/// What is planned when all inputs are probed before any is written; `duplicate` is left out.
+fn planned(plan: &Plan, duplicate: Option<usize>) -> ReadPlan {
+    taken_early(plan, duplicate, 0).1
 }
 
-/// The first groups that can be written while others are looked at, `most` of them at most, and what is found then.
-fn taken_early(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync), most: usize) -> (Vec<Group>, Beforehand) {
-    let shared = Shared::default();
-    let looking = Looking::new(plan, is_left_out, &shared);
+/// The first groups that can be written while others are probed, `most` of them at most, and what is planned then.
+fn taken_early(plan: &Plan, duplicate: Option<usize>, most: usize) -> (Vec<Group>, ReadPlan) {
+    let shared = SharedProgress::default();
+    let duplicates = duplicate.map(|place| (place, 0)).into_iter().collect();
+    let probing = Probing::new(plan, &duplicates, &shared);
     std::thread::scope(|scope| {
-        looking.begin(scope);
-        let taken = (0..most).map_while(|turn| looking.settled(turn, &mut || true)).collect();
-        (taken, learn(plan, &looking))
+        probing.begin(scope);
+        let taken = (0..most).map_while(|turn| probing.settled(turn, &mut |_| true, ("", 0))).collect();
+        (taken, ReadPlan::new(&plan.sources, plan.host.is_some(), probing.finish()))
     })
 }
 
@@ -40,7 +36,7 @@ fn many(n: usize) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn many_inputs_are_recognised_read_and_kept_as_each_alone_would_be() {
-    // More than are looked at by one thread, and than are made durable one by one; then more than have a file each.
+    // More than are probed by one thread, and than are made durable one by one; then more than have a file each.
     for n in [90, 180] {
         let files = many(n);
         let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
@@ -109,8 +105,8 @@ fn what_was_read_before_the_hosts_of_others_were_known_is_read_again_where_they_
         let files: Vec<(String, String)> = (0..96).map(|i| (format!("{i:03}.txt"), content(i))).collect();
         let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
         let place = Place::of(&slices);
-        let ready = look(&place.plan(), &|_| false).ready;
-        let (early, rest) = taken_early(&place.plan(), &|_| false, 9);
+        let ready = planned(&place.plan(), None).ready;
+        let (early, rest) = taken_early(&place.plan(), None, 9);
         let left = rest.ready.iter().filter(|group| group.lock().unwrap().is_some()).count();
         // What was taken is not there once more.
         assert_eq!(early.len() + left, ready.iter().filter(|group| group.lock().unwrap().is_some()).count());
@@ -133,13 +129,13 @@ fn only_the_neighbours_of_what_has_no_times_are_read_again() {
     let files: Vec<(String, String)> = (0..70).map(|i| (format!("{i:03}.txt"), content(i))).collect();
     let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
     let place = Place::of(&slices);
-    let ready = look(&place.plan(), &|_| false).ready;
+    let ready = planned(&place.plan(), None).ready;
     let is_ready: Vec<bool> = ready.into_iter().map(|group| group.lock().unwrap().is_some()).collect();
     assert_eq!(is_ready, [true, false, true]);
-    let left_out = look(&place.plan(), &|place| place == 3).ready;
+    let left_out = planned(&place.plan(), Some(3)).ready;
     assert!(left_out[0].lock().unwrap().is_none());
     // Nothing behind a group that has to be read again is written before it.
-    let (early, rest) = taken_early(&place.plan(), &|_| false, 9);
+    let (early, rest) = taken_early(&place.plan(), None, 9);
     let is_left: Vec<bool> = rest.ready.into_iter().map(|group| group.lock().unwrap().is_some()).collect();
     assert_eq!((early.len(), early[0].inputs.len(), is_left), (1, 32, vec![false, false, true]));
     let (manifest, inputs) = place.imported(|_| {});
@@ -157,7 +153,7 @@ fn an_import_of_many_inputs_ends_when_it_is_asked_to_whatever_it_is_doing() {
         let mut plan = place.plan();
         if all_are_mpstat {
             plan.sources.retain(|source| source.name != "030.txt" && unpacked(source).starts_with("Linux"));
-            assert!(taken_early(&plan, &|_| false, 9).0.len() > 1);
+            assert!(taken_early(&plan, None, 9).0.len() > 1);
         }
         let result = import(&plan, &mut |_| {
             asked += 1;

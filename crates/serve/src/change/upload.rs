@@ -15,7 +15,7 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Room, Source, expand, import, own_formats};
+use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
 use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
@@ -145,17 +145,17 @@ impl Taking {
         let content = Content::File(upload.path.clone());
         let source = Source { name: name.clone(), content, host: None, modified: None };
         let stopped = || self.is_over();
-        let mut room = Room {
+        let mut budget = UnpackBudget {
             folder: upload.folder(),
             members: MOST_MEMBERS,
             bytes: self.unpacked,
             growth: Some(GROWTH),
             stopped: &stopped,
         };
-        let sources = expand(source, &mut room).map_err(|e| Failure::wrong(e.to_string()))?;
+        let sources = expand(source, &mut budget).map_err(|e| Failure::wrong(e.to_string()))?;
         // What somebody else sends is given to no program of the store; its patterns may read it.
         let formats = own_formats(&store, &Programs::Never).formats;
-        let most_bytes = Some(room.bytes);
+        let most_bytes = Some(budget.bytes);
         let plan = Plan { formats, most_bytes, ..Plan::new(store, name, sources, self.now, random()) };
         let mut within = true;
         let outcome = import(&plan, &mut |progress| {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Context;
 use clap::Args;
 use fenxi_formats::{Formats, Head, Hints, Input, Out, Tally, foreign};
-use fenxi_ingest::{Content, Room, collect};
+use fenxi_ingest::{Content, UnpackBudget, collect};
 use fenxi_model::{Rows, TableRows, Type, catalog::note, visible};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &TestArgs) -> anyhow::Result<ExitCode> {
     let format = formats::named(&known, &args.name)?;
     let stopped = || stop.asked();
     let cannot = || format!("cannot read {}", args.file.display());
-    for source in collect(&args.file, &mut Room::until(&stopped)).with_context(cannot)? {
+    for source in collect(&args.file, &mut UnpackBudget::until(&stopped)).with_context(cannot)? {
         anyhow::ensure!(!matches!(source.content, Content::Stdin(_)), "give a file: standard input cannot be tried");
         let mut input = Input::new(source.content.unpacked().with_context(cannot)?);
         if let Some(foreign) = foreign(input.head_bytes()) {

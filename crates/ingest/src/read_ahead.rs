@@ -1,4 +1,4 @@
-//! Reading ahead: a thread unpacks what another one takes apart.
+//! The thread `fenxi-unpack`: unpacks a packed archive ahead of the thread that splits it into members.
 
 use std::{
     io::{self, Read},
@@ -6,14 +6,14 @@ use std::{
     thread::Builder,
 };
 
-use crate::{feed::Feed, unpack::read_until_error};
+use crate::{reader_thread::Feed, unpack::read_until_error};
 
 /// Bytes that are handed over at once, and how many such blocks may wait.
 const BLOCK: usize = 256 << 10;
 const BLOCKS_AHEAD: usize = 4;
 
 /// Reads `reader` ahead in a thread, which ends with its end or soon after the other side is dropped.
-pub(crate) fn ahead(mut reader: impl Read + Send + 'static) -> io::Result<Feed> {
+pub(crate) fn read_ahead(mut reader: impl Read + Send + 'static) -> io::Result<Feed> {
     let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
     Builder::new().name("fenxi-unpack".to_owned()).spawn(move || {
         loop {
@@ -31,7 +31,7 @@ pub(crate) fn ahead(mut reader: impl Read + Send + 'static) -> io::Result<Feed> 
             }
         }
     })?;
-    Ok(Feed::of(receiver, Arc::default()))
+    Ok(Feed::new(receiver, Arc::default()))
 }
 
 #[cfg(test)]
@@ -42,12 +42,12 @@ mod tests {
     fn everything_comes_in_its_order_and_an_error_after_what_was_read() {
         let content: Vec<u8> = (0..3 * BLOCK as u32 + 7).map(|i| (i % 251) as u8).collect();
         let mut read = Vec::new();
-        ahead(io::Cursor::new(content.clone())).unwrap().read_to_end(&mut read).unwrap();
+        read_ahead(io::Cursor::new(content.clone())).unwrap().read_to_end(&mut read).unwrap();
         assert!(read == content);
         let packed = zstd::encode_all(&content[..], 1).unwrap();
         let cut = io::Cursor::new(packed[..packed.len() - 9].to_vec());
         let mut read = Vec::new();
-        let error = ahead(zstd::Decoder::new(cut).unwrap()).unwrap().read_to_end(&mut read).unwrap_err();
+        let error = read_ahead(zstd::Decoder::new(cut).unwrap()).unwrap().read_to_end(&mut read).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         assert!(content.starts_with(&read) && read.len() >= 2 * BLOCK);
     }

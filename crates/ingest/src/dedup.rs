@@ -1,6 +1,6 @@
-//! Deduplication of inputs: identical files, files that are a prefix of another, and files of earlier imports.
+//! Deduplication of inputs, in the import's thread: identical files, prefixes of others, and files of earlier imports.
 //!
-//! Told by content, never by size and time. Only inputs that begin alike are read for it.
+//! Decided by content, never by size and time. Only inputs that begin alike are read for it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use fenxi_model::RunId;
 use fenxi_store::{IMPORT, Store, StoreError};
 
 use crate::{
-    inputs::{Content, Source},
+    source::{Content, Source},
     unpack::{read_full, unpacked},
 };
 
@@ -19,16 +19,17 @@ use crate::{
 /// behind a banner that all tools of one day print. A shorter input is the same only as an equal one.
 const HEAD: usize = 256;
 
-/// How long it may be looked, and how much may be read of each input for it.
-pub(crate) struct Reading<'a> {
+/// How much of each input may be hashed, and for how long.
+pub(crate) struct HashLimits<'a> {
     /// Bytes of an input, unpacked; what is longer is the same as no other.
     pub(crate) most: u64,
     /// Whether to go on.
     pub(crate) go_on: &'a mut dyn FnMut() -> bool,
 }
 
-/// For each input that another one contains: its place, and that other's. Not all of them when it is to end.
-pub(crate) fn contained(sources: &[Source], mut reading: Reading<'_>) -> BTreeMap<usize, usize> {
+/// For each input whose content is the beginning of another one's: its place, and that other's. Not all of them when it is
+/// to end.
+pub(crate) fn duplicates(sources: &[Source], mut limits: HashLimits<'_>) -> BTreeMap<usize, usize> {
     let mut alike: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     if sources.len() > 1 {
         for (place, source) in sources.iter().enumerate() {
@@ -40,7 +41,7 @@ pub(crate) fn contained(sources: &[Source], mut reading: Reading<'_>) -> BTreeMa
     }
     let mut found = BTreeMap::new();
     for group in alike.into_values().filter(|group| group.len() > 1) {
-        let mut hashes = |place: usize, lengths: &[u64]| hash(&sources[place], lengths, &mut reading).ok();
+        let mut hashes = |place: usize, lengths: &[u64]| hash(&sources[place], lengths, &mut limits).ok();
         let hashed = group.into_iter().filter_map(|place| Some((place, hashes(place, &[])?)));
         let mut hashed: Vec<(usize, Hashes)> = hashed.collect();
         // The longest first; of equals the one that was named first.
@@ -108,7 +109,7 @@ struct Hashes {
 }
 
 /// Hashes an input and its first bytes up to each of `lengths` (descending).
-fn hash(source: &Source, lengths: &[u64], reading: &mut Reading<'_>) -> io::Result<Hashes> {
+fn hash(source: &Source, lengths: &[u64], limits: &mut HashLimits<'_>) -> io::Result<Hashes> {
     let (_, mut reader) = unpacked(source.content.open()?)?;
     let mut hasher = blake3::Hasher::new();
     let mut prefixes = Vec::new();
@@ -127,7 +128,7 @@ fn hash(source: &Source, lengths: &[u64], reading: &mut Reading<'_>) -> io::Resu
         }
         hasher.update(&buffer[..n]);
         at += n as u64;
-        if at > reading.most || !(reading.go_on)() {
+        if at > limits.most || !(limits.go_on)() {
             return Err(io::ErrorKind::Interrupted.into());
         }
     }
@@ -140,7 +141,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::{Room, inputs::collect};
+    use crate::{UnpackBudget, inputs::collect};
 
     #[test]
     fn equal_files_and_beginnings_of_others_are_found_whatever_their_packing() {
@@ -160,10 +161,10 @@ mod tests {
         ] {
             fs_err::write(dir.path().join(name), bytes).unwrap();
         }
-        let sources = collect(dir.path(), &mut Room::until(&|| false)).unwrap();
+        let sources = collect(dir.path(), &mut UnpackBudget::until(&|| false)).unwrap();
         let found = |most, go_on: bool| {
-            let reading = Reading { most, go_on: &mut || go_on };
-            contained(&sources, reading).into_iter().collect::<Vec<_>>()
+            let limits = HashLimits { most, go_on: &mut || go_on };
+            duplicates(&sources, limits).into_iter().collect::<Vec<_>>()
         };
         assert_eq!(found(u64::MAX, true), [(1, 0), (2, 0)]);
         // What is too long is not read to its end, and nothing when it is to end.

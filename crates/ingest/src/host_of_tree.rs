@@ -1,11 +1,11 @@
-//! Trees that other tools gathered on a host: which host that was, as the tree says.
+//! The host of a tree of files that a tool collected, such as a sosreport. Runs in the caller's thread, before the import.
 //!
 //! A sosreport, a copy of `/proc` or a folder of one's own has a file `hostname`; pbench has folders that are called by the
 //! host, below the tools that ran there. What a file's own name or content says comes before that.
 
 use std::io::Read;
 
-use crate::{Content, Source};
+use crate::source::{Content, Source};
 
 /// Files that tell the name of the host, the surest first.
 const TELLING: &[&str] = &[
@@ -93,7 +93,7 @@ mod tests {
 
     fn source(name: &str, content: &str) -> Source {
         let content = Content::Held(content.as_bytes().into());
-        Source { host: crate::inputs::host_in(name), modified: None, content, name: name.to_owned() }
+        Source { host: crate::source::host_in(name), modified: None, content, name: name.to_owned() }
     }
 
     #[test]

@@ -1,32 +1,26 @@
-//! Reader thread of an input: decompresses it, keeps it, and passes it on in chunks.
+//! The thread `fenxi-read`: decompresses an input, keeps it, and passes it on in chunks to the thread that parses it.
 
 use std::{
-    cell::{Cell, RefCell},
     collections::VecDeque,
     io::{self, Read, Write},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{Builder, JoinHandle},
 };
 
-use fenxi_store::{FileEntry, Part, RawFile, StoreError};
-use zstd::bulk::Compressor;
+use fenxi_store::{RawFile, StoreError};
 
 use crate::{
-    Progress,
+    keep::{KeptInput, SHORT, keep_whole, packer},
+    progress::SharedProgress,
     unpack::{Packing, read_until_error},
 };
 
 const CHUNK: usize = 512 << 10;
-/// Inputs shorter than this are read and kept at once: a thread would cost more than they do.
-pub(crate) const SHORT: usize = 64 << 10;
 /// Chunks that may wait for the importer.
 const AHEAD: usize = 4;
-/// Level at which inputs are kept: text shrinks several times and it costs less than parsing.
-const LEVEL: i32 = 1;
 
 /// An input as it comes, for the importer.
 pub(crate) struct Feed {
@@ -34,48 +28,21 @@ pub(crate) struct Feed {
     receiver: Option<Receiver<io::Result<Arc<Vec<u8>>>>>,
     current: Arc<Vec<u8>>,
     at: usize,
-    shared: Arc<Shared>,
-}
-
-/// What the reading thread and its owner tell each other.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    /// Bytes read so far, as they lie there.
-    pub(crate) read: AtomicU64,
-    /// Set to make the input end here.
-    pub(crate) cancelled: AtomicBool,
-    /// Bytes that all packed inputs together may unpack to; None for any number.
-    pub(crate) most: Option<u64>,
-    /// Bytes that they did so far.
-    pub(crate) unpacked: AtomicU64,
-    /// Set when that was more, which also ends the input.
-    pub(crate) too_long: AtomicBool,
+    shared: Arc<SharedProgress>,
 }
 
 /// Keeps a short input in another place than a file of its own.
-pub(crate) type KeepShort<'a> = &'a mut dyn FnMut(&[u8]) -> Result<Kept, StoreError>;
-
-/// An input that was read to its end and kept.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    /// Bytes, unpacked.
-    pub(crate) bytes: u64,
-    /// BLAKE3 of them.
-    pub(crate) blake3: String,
-    pub(crate) raw: FileEntry,
-    /// Where it stands among others in a [`Pack`]; `raw` is not known then before that ends.
-    pub(crate) part: Option<Part>,
-}
+pub(crate) type KeepShort<'a> = &'a mut dyn FnMut(&[u8]) -> Result<KeptInput, StoreError>;
 
 /// An input being kept: by a thread, or done where one look has read it all.
 pub(crate) enum Keeping {
-    Done(Result<Kept, StoreError>),
-    Running(JoinHandle<Result<Kept, StoreError>>),
+    Done(Result<KeptInput, StoreError>),
+    Running(JoinHandle<Result<KeptInput, StoreError>>),
 }
 
 impl Keeping {
     /// Waits until all of it is kept.
-    pub(crate) fn join(self) -> Result<Kept, StoreError> {
+    pub(crate) fn join(self) -> Result<KeptInput, StoreError> {
         match self {
             Keeping::Done(kept) => kept,
             // The reading thread ends by itself; it cannot panic.
@@ -87,12 +54,12 @@ impl Keeping {
 }
 
 /// Begins reading `source` and keeping it in the file that `raw` gives for its name's new ending
-/// (empty when it is compressed already); `keep_short` keeps it where it is short, plain and told otherwise.
+/// (empty when it is compressed already); `keep_short` keeps it where it is short, plain and given.
 pub(crate) fn start(
     source: Box<dyn Read + Send>,
     raw: impl FnOnce(&str) -> Result<RawFile, StoreError>,
     keep_short: Option<KeepShort<'_>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedProgress>,
 ) -> Result<(Feed, Keeping), StoreError> {
     let (packing, source) = Packing::recognise(source)?;
     let raw = || raw(if packing == Packing::Plain { ".zst" } else { "" });
@@ -119,31 +86,6 @@ pub(crate) fn start(
     in_thread(io::Cursor::new(begun).chain(source), packing, raw()?, shared)
 }
 
-thread_local! {
-    /// Packs the short inputs of a thread one after another: making it costs as much as one of them.
-    static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-}
-
-/// Packs into frames with a checksum.
-pub(crate) fn packer() -> io::Result<Compressor<'static>> {
-    let mut packer = Compressor::new(LEVEL)?;
-    packer.include_checksum(true)?;
-    Ok(packer)
-}
-
-/// Keeps a short input that was read.
-pub(crate) fn keep_whole(content: &[u8], mut file: RawFile) -> Result<Kept, StoreError> {
-    PACKER.with_borrow_mut(|held| -> io::Result<()> {
-        let packer = match held {
-            Some(packer) => packer,
-            None => held.insert(packer()?),
-        };
-        file.write_all(&packer.compress(content)?)
-    })?;
-    let blake3 = blake3::hash(content).to_hex().to_string();
-    Ok(Kept { bytes: content.len() as u64, blake3, raw: file.finish()?, part: None })
-}
-
 /// Gives an error, and then nothing.
 struct Failing(Option<io::Error>);
 
@@ -158,7 +100,7 @@ fn in_thread(
     source: impl Read + Send + 'static,
     packing: Packing,
     file: RawFile,
-    shared: Arc<Shared>,
+    shared: Arc<SharedProgress>,
 ) -> Result<(Feed, Keeping), StoreError> {
     let (sender, receiver) = sync_channel(AHEAD);
     let limits = Arc::clone(&shared);
@@ -167,7 +109,7 @@ fn in_thread(
         packing => keep_as_it_is(source, packing, file, &sender, &limits),
     };
     let thread = Builder::new().name("fenxi-read".to_owned()).spawn(work)?;
-    Ok((Feed::of(receiver, shared), Keeping::Running(thread)))
+    Ok((Feed::new(receiver, shared), Keeping::Running(thread)))
 }
 
 /// Hands the input on and keeps it compressed.
@@ -175,7 +117,7 @@ fn keep_packed(
     mut source: impl Read,
     mut file: RawFile,
     to: &SyncSender<io::Result<Arc<Vec<u8>>>>,
-) -> Result<Kept, StoreError> {
+) -> Result<KeptInput, StoreError> {
     // A frame for each chunk: quicker than one stream, and readable in parallel.
     let mut packer = packer()?;
     let mut packed = vec![0u8; zstd::zstd_safe::compress_bound(CHUNK)];
@@ -188,7 +130,7 @@ fn keep_packed(
         let n = packer.compress_to_buffer(&[], &mut packed[..])?;
         file.write_all(&packed[..n])?;
     }
-    Ok(Kept { bytes, blake3, raw: file.finish()?, part: None })
+    Ok(KeptInput { bytes, blake3, raw: file.finish()?, part: None })
 }
 
 /// Unpacks the input and hands it on; keeps it as it is.
@@ -197,8 +139,8 @@ fn keep_as_it_is(
     packing: Packing,
     file: RawFile,
     to: &SyncSender<io::Result<Arc<Vec<u8>>>>,
-    shared: &Shared,
-) -> Result<Kept, StoreError> {
+    shared: &SharedProgress,
+) -> Result<KeptInput, StoreError> {
     let mut tee = Tee { source, file, error: None };
     let (bytes, blake3) = {
         let mut reader = Bounded { inner: packing.unpack(&mut tee)?, shared };
@@ -208,7 +150,7 @@ fn keep_as_it_is(
     io::copy(&mut tee, &mut io::sink())?;
     match tee.error {
         Some(error) => Err(StoreError::Io { source: error }),
-        None => Ok(Kept { bytes, blake3, raw: tee.file.finish()?, part: None }),
+        None => Ok(KeptInput { bytes, blake3, raw: tee.file.finish()?, part: None }),
     }
 }
 
@@ -274,7 +216,7 @@ impl Chunks {
 
 impl Feed {
     /// What comes in chunks from a thread, until it ends or `shared` says that it is to.
-    pub(crate) fn of(receiver: Receiver<io::Result<Arc<Vec<u8>>>>, shared: Arc<Shared>) -> Feed {
+    pub(crate) fn new(receiver: Receiver<io::Result<Arc<Vec<u8>>>>, shared: Arc<SharedProgress>) -> Feed {
         Feed { receiver: Some(receiver), current: Arc::default(), at: 0, shared }
     }
 
@@ -287,7 +229,7 @@ impl Feed {
 impl Read for Feed {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.current.len() {
-            if self.shared.cancelled.load(Ordering::Relaxed) {
+            if self.shared.is_cancelled() {
                 return Ok(0);
             }
             match self.receiver.as_ref().map(Receiver::recv) {
@@ -302,37 +244,18 @@ impl Read for Feed {
     }
 }
 
-/// An input that tells how far it is as it is read.
-pub(crate) struct Shown<'a> {
-    pub(crate) feed: Feed,
-    pub(crate) shared: &'a Shared,
-    pub(crate) watch: &'a mut dyn FnMut(Progress<'_>) -> bool,
-    pub(crate) name: &'a str,
-    pub(crate) rows: &'a Cell<u64>,
-}
-
-impl Read for Shown<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.shared.read.load(Ordering::Relaxed);
-        if !(self.watch)(Progress { name: self.name, bytes, rows: self.rows.get(), sealing: false }) {
-            self.shared.cancelled.store(true, Ordering::Relaxed);
-        }
-        self.feed.read(into)
-    }
-}
-
 struct Counting<R> {
     inner: R,
-    shared: Arc<Shared>,
+    shared: Arc<SharedProgress>,
 }
 
 impl<R: Read> Read for Counting<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.shared.cancelled.load(Ordering::Relaxed) {
+        if self.shared.is_cancelled() {
             return Ok(0);
         }
         let n = self.inner.read(into)?;
-        self.shared.read.fetch_add(n as u64, Ordering::Relaxed);
+        self.shared.add_read(n as u64);
         Ok(n)
     }
 }
@@ -340,22 +263,16 @@ impl<R: Read> Read for Counting<R> {
 /// Ends what unpacks to more than it may.
 struct Bounded<'a, R> {
     inner: R,
-    shared: &'a Shared,
+    shared: &'a SharedProgress,
 }
 
 impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.shared.cancelled.load(Ordering::Relaxed) {
+        if self.shared.is_cancelled() {
             return Ok(0);
         }
         let n = self.inner.read(into)?;
-        let bytes = self.shared.unpacked.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
-        if self.shared.most.is_some_and(|most| bytes > most) {
-            self.shared.too_long.store(true, Ordering::Relaxed);
-            self.shared.cancelled.store(true, Ordering::Relaxed);
-            return Ok(0);
-        }
-        Ok(n)
+        Ok(if self.shared.add_unpacked(n as u64) { n } else { 0 })
     }
 }
 
@@ -372,7 +289,7 @@ impl<R: Read> Read for Tee<R> {
         if self.error.is_none()
             && let Err(error) = self.file.write_all(&into[..n])
         {
-            // Told at the end: for the unpacker it must not pass for a damaged input.
+            // Reported at the end: for the unpacker it must not pass for a damaged input.
             self.error = Some(error);
         }
         Ok(n)

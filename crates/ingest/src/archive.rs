@@ -1,6 +1,6 @@
-//! Archives among inputs: tar, packed or not, and zip. Their members are inputs as files of a directory are.
+//! Archives among inputs: tar, packed or not, and zip; unpacked in the caller's thread, before the import.
 //!
-//! Short members are held in memory, others unpacked into a folder of their own that goes with the last of them, under
+//! Their members are inputs as files of a directory are. Short members are held in memory, others unpacked into a folder of their own that goes with the last of them, under
 //! numbers: a name is never a path there. Links, devices and folders are left out.
 
 use std::{
@@ -15,14 +15,13 @@ use fs_err as fs;
 use tempfile::TempDir;
 
 use crate::{
-    Content, Source,
-    ahead::ahead,
-    inputs::host_in,
+    read_ahead::read_ahead,
+    source::{Content, Source, host_in},
     unpack::{Packing, read_full, unpacked},
 };
 
 /// Where archives are unpacked, and how much of them: more is refused before the disk is full.
-pub struct Room<'a> {
+pub struct UnpackBudget<'a> {
     /// The folder in which the folder of an archive is made.
     pub folder: PathBuf,
     /// Files of all archives together.
@@ -51,10 +50,10 @@ impl Growth {
     }
 }
 
-impl<'a> Room<'a> {
+impl<'a> UnpackBudget<'a> {
     /// 200,000 files and 32 GiB in the folder for temporary files, until `stopped`.
-    pub fn until(stopped: &'a (dyn Fn() -> bool + 'a)) -> Room<'a> {
-        Room { folder: std::env::temp_dir(), members: 200_000, bytes: 32 << 30, growth: None, stopped }
+    pub fn until(stopped: &'a (dyn Fn() -> bool + 'a)) -> UnpackBudget<'a> {
+        UnpackBudget { folder: std::env::temp_dir(), members: 200_000, bytes: 32 << 30, growth: None, stopped }
     }
 }
 
@@ -84,13 +83,13 @@ const HEADERS: u64 = 4 << 20;
 const STEP: u64 = 1 << 20;
 
 /// The members of the archive at `path`, named within it, those of archives among them too; None when it is no archive, or
-/// one of runs. What they take is taken from the `room`.
+/// one of runs. What they take is subtracted from the `budget`.
 ///
 /// # Errors
-/// When it is damaged, holds no file, more than there is room for, or when it is to end.
-pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec<Source>>> {
+/// When it is damaged, holds no file, more than the `budget` allows, or when it is to end.
+pub(crate) fn members(path: &Path, budget: &mut UnpackBudget<'_>) -> io::Result<Option<Vec<Source>>> {
     let Some(kind) = kind(path)? else { return Ok(None) };
-    let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&room.folder)?);
+    let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&budget.folder)?);
     let mut unpacking = Unpacking {
         folder,
         found: Vec::new(),
@@ -100,7 +99,7 @@ pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec
         scratch: Vec::new(),
         is_over: false,
         allowed: u64::MAX,
-        room,
+        budget,
     };
     unpacking.archive(kind, path)?;
     if unpacking.found.is_empty() {
@@ -161,16 +160,16 @@ struct Unpacking<'r, 'a> {
     held: u64,
     /// Memory into which the next one is read.
     scratch: Vec<u8>,
-    /// Whether there is no more room, or it is to end.
+    /// Whether the budget is spent, or it is to end.
     is_over: bool,
     /// Bytes that the present archive may still unpack to by its own size.
     allowed: u64,
-    room: &'r mut Room<'a>,
+    budget: &'r mut UnpackBudget<'a>,
 }
 
 impl Unpacking<'_, '_> {
     fn archive(&mut self, kind: Kind, path: &Path) -> io::Result<()> {
-        let allowed = match self.room.growth {
+        let allowed = match self.budget.growth {
             Some(growth) => growth.of(fs::metadata(path)?.len()),
             None => u64::MAX,
         };
@@ -184,7 +183,7 @@ impl Unpacking<'_, '_> {
         match kind {
             Kind::Tar => match unpacked(fs::File::open(path)?)? {
                 (Packing::Plain, reader) => self.tar(reader),
-                (_, reader) => self.tar(ahead(reader)?),
+                (_, reader) => self.tar(read_ahead(reader)?),
             },
             Kind::Zip => self.zip(fs::File::open(path)?),
         }
@@ -280,38 +279,38 @@ impl Unpacking<'_, '_> {
 
     /// Takes the place of one more member, if there is any.
     fn begin_member(&mut self) -> io::Result<()> {
-        let Some(members) = self.room.members.checked_sub(1) else {
+        let Some(members) = self.budget.members.checked_sub(1) else {
             return self.end(io::ErrorKind::InvalidData, "it holds more files than are accepted");
         };
-        self.room.members = members;
+        self.budget.members = members;
         self.look()
     }
 
     fn look(&mut self) -> io::Result<()> {
-        match (self.room.stopped)() {
+        match (self.budget.stopped)() {
             true => self.end(io::ErrorKind::Interrupted, "interrupted; nothing was imported"),
             false => Ok(()),
         }
     }
 
-    /// Takes the room of so many bytes, if there is any.
+    /// Takes so many bytes from the budget, if it has them.
     fn count(&mut self, bytes: u64) -> io::Result<()> {
-        let left = (self.room.bytes.checked_sub(bytes), self.allowed.checked_sub(bytes));
+        let left = (self.budget.bytes.checked_sub(bytes), self.allowed.checked_sub(bytes));
         let (Some(left), Some(allowed)) = left else {
             return self.end(io::ErrorKind::InvalidData, "it unpacks to more than is accepted");
         };
-        (self.room.bytes, self.allowed) = (left, allowed);
+        (self.budget.bytes, self.allowed) = (left, allowed);
         Ok(())
     }
 
-    /// Writes a file as long as there is room, and nobody wants it to end.
+    /// Writes a file as long as the budget allows it and it is not stopped.
     fn write(&mut self, path: &Path, reader: &mut dyn Read) -> io::Result<()> {
         self.begin_member()?;
         let mut file = fs::File::create_new(path)?;
         loop {
             self.look()?;
             let bytes =
-                io::copy(&mut reader.take(STEP.min(self.room.bytes.min(self.allowed).saturating_add(1))), &mut file)?;
+                io::copy(&mut reader.take(STEP.min(self.budget.bytes.min(self.allowed).saturating_add(1))), &mut file)?;
             if bytes == 0 {
                 return Ok(());
             }
@@ -360,20 +359,20 @@ mod tests {
         writer.finish().unwrap().into_inner()
     }
 
-    /// As much room as `members` and `bytes`.
-    fn room(members: usize, bytes: u64) -> Room<'static> {
-        Room { members, bytes, ..Room::until(&|| false) }
+    /// A budget of so many `members` and `bytes`.
+    fn budget(members: usize, bytes: u64) -> UnpackBudget<'static> {
+        UnpackBudget { members, bytes, ..UnpackBudget::until(&|| false) }
     }
 
-    fn enough() -> Room<'static> {
-        Room::until(&|| false)
+    fn enough() -> UnpackBudget<'static> {
+        UnpackBudget::until(&|| false)
     }
 
-    fn found(bytes: &[u8], mut room: Room<'_>) -> io::Result<Option<Vec<(String, String)>>> {
+    fn found(bytes: &[u8], mut budget: UnpackBudget<'_>) -> io::Result<Option<Vec<(String, String)>>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive");
         fs::write(&path, bytes).unwrap();
-        let sources = members(&path, &mut room)?;
+        let sources = members(&path, &mut budget)?;
         let read = |source: Source| {
             let mut bytes = Vec::new();
             source.content.open().unwrap().read_to_end(&mut bytes).unwrap();
@@ -421,7 +420,7 @@ mod tests {
         let bytes = [&skipped[..], &tar_of(&[("..", b"one")])].concat();
         let expected = vec![("unnamed".to_owned(), "one".to_owned())];
         assert_eq!(found(&bytes, enough()).unwrap(), Some(expected));
-        let stopped = found(&bytes, Room::until(&|| true)).unwrap_err();
+        let stopped = found(&bytes, UnpackBudget::until(&|| true)).unwrap_err();
         assert_eq!(stopped.kind(), io::ErrorKind::Interrupted);
     }
 
@@ -458,8 +457,8 @@ mod tests {
         // What is deeper stays as it is.
         let deeper = tar_of(&[("outer.tar", &outer)]);
         assert_eq!(names(&deeper)[0], format!("outer.tar/middle.zip/inner.tar {}", inner.len()));
-        // All of them share the room.
-        assert!(found(&outer, room(4, 1 << 20)).unwrap_err().to_string().starts_with("it holds more files"));
+        // All of them share the budget.
+        assert!(found(&outer, budget(4, 1 << 20)).unwrap_err().to_string().starts_with("it holds more files"));
     }
 
     #[test]
@@ -471,24 +470,24 @@ mod tests {
         let filling = vec![b'x'; 50_000];
         let outer = tar_of(&[("filling", &filling), ("zeros.zip", &zeros)]);
         assert!(found(&outer, enough()).is_ok());
-        let error = found(&outer, Room { growth, ..enough() }).unwrap_err();
+        let error = found(&outer, UnpackBudget { growth, ..enough() }).unwrap_err();
         assert_eq!(error.to_string(), "it unpacks to more than is accepted");
         // What is packed as usual is unpacked.
         let log: String = (0..20_000).map(|i| format!("line {} of a log\n", i * 7919 % 10_007)).collect();
         let plain = tar_of(&[("log.zip", &zip_of(&[("log", log.as_bytes())]))]);
-        assert_eq!(found(&plain, Room { growth, ..enough() }).unwrap().unwrap().len(), 1);
+        assert_eq!(found(&plain, UnpackBudget { growth, ..enough() }).unwrap().unwrap().len(), 1);
     }
 
     #[test]
     fn texts_are_no_archives_and_bombs_are_refused() {
         assert_eq!(found(b"12:00:01 all 3.4\n", enough()).unwrap(), None);
         assert_eq!(found(b"\x1f\x8b\x08 no gzip", enough()).unwrap(), None);
-        let error = |bytes: &[u8], room| found(bytes, room).unwrap_err().to_string();
-        assert_eq!(error(&tar_of(&FILES), room(2, 100)), "it holds more files than are accepted");
+        let error = |bytes: &[u8], budget| found(bytes, budget).unwrap_err().to_string();
+        assert_eq!(error(&tar_of(&FILES), budget(2, 100)), "it holds more files than are accepted");
         for bytes in [tar_of(&FILES), zip_of(&FILES)] {
-            assert_eq!(error(&bytes, room(9, 7)), "it unpacks to more than is accepted");
+            assert_eq!(error(&bytes, budget(9, 7)), "it unpacks to more than is accepted");
         }
-        let stopped = Room { stopped: &|| true, ..enough() };
+        let stopped = UnpackBudget { stopped: &|| true, ..enough() };
         assert_eq!(error(&tar_of(&FILES), stopped), "interrupted; nothing was imported");
         let tar = tar_of(&FILES);
         assert!(found(&tar[..700], enough()).is_err(), "cut short");

@@ -1,0 +1,120 @@
+//! The plan of a load, from the arguments; and the parameters of the run that keeps it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use fenxi_load::{
+    engine::Plan,
+    policy::{Action, Policy},
+    prepare,
+    schedule::{Arrival, Schedule},
+    team::threads_for,
+    workload::Workload,
+};
+use fenxi_wire::{Dialect, Mode, client::Client};
+
+use super::{super::resolve, ArrivalArg, PATIENCE, ProtocolArg, RunArgs};
+use crate::options::database::caution;
+
+/// A load that can be driven.
+pub struct Planned {
+    /// Its workload, with its options.
+    pub workload: Workload,
+    /// What is done where.
+    pub load: Plan,
+}
+
+/// Plans a load: what cannot work is an error here, before any transaction.
+pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
+    let (workload, target, program) = resolve(&args.place)?;
+    let (schedule, policy) = (schedule(args)?, policy(args, target.login.dialect)?);
+    // A refused login, a wrong address and a missing table are said at once, and not counted ten thousand times.
+    let mut client = Client::connect(&target, PATIENCE)?;
+    caution(client.cautions());
+    if let Some(table) = prepare::missing(&mut client, &program)? {
+        bail!("{target} has no table {table}; make it with `fenxi load prepare` and the same options");
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or_else(|| threads_for(args.connections, processors));
+    let load = Plan {
+        endpoint: client.endpoint().clone(),
+        target,
+        program: Arc::new(program),
+        mode: match args.protocol {
+            ProtocolArg::Simple => Mode::Simple,
+            ProtocolArg::Prepared => Mode::Prepared,
+            ProtocolArg::Pipelined => Mode::Pipelined,
+        },
+        schedule: Arc::new(schedule),
+        connections: args.connections,
+        threads,
+        share: None,
+        pin: args.pin.iter().flatten().copied().collect(),
+        warmup_s: args.warmup.unwrap_or(0.0),
+        duration_s: args.duration,
+        interval_s: args.interval,
+        drain_s: args.drain,
+        connects_per_s: args.connect_rate,
+        seed: args.place.seed,
+        policy,
+    };
+    Ok(Planned { workload, load })
+}
+
+/// When transactions start.
+fn schedule(args: &RunArgs) -> anyhow::Result<Schedule> {
+    Ok(match (&args.rate, &args.trace) {
+        (Some(rate), _) => {
+            let arrival = match args.arrival {
+                ArrivalArg::Steady => Arrival::Steady { jitter: args.jitter },
+                ArrivalArg::Poisson => Arrival::Poisson,
+            };
+            Schedule::Open { rate: rate.clone(), arrival }
+        }
+        (None, Some(path)) => {
+            Schedule::trace(&fs_err::read_to_string(path)?).with_context(|| path.display().to_string())?
+        }
+        (None, None) => Schedule::Closed,
+    })
+}
+
+/// What follows which error.
+fn policy(args: &RunArgs, dialect: Dialect) -> anyhow::Result<Policy> {
+    let mut policy = Policy::of(dialect);
+    policy.max_retries = args.max_retries;
+    for (classes, action) in [(&args.retry, Action::Retry), (&args.ignore, Action::Ignore), (&args.stop, Action::Stop)]
+    {
+        for class in classes {
+            policy.add(class, action).map_err(anyhow::Error::msg)?;
+        }
+    }
+    Ok(policy)
+}
+
+/// What says how a run was made.
+pub fn parameters(args: &RunArgs, Planned { workload, load }: &Planned) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, String> =
+        workload.options.iter().map(|(key, option)| (key.clone(), option.value.to_string())).collect();
+    let protocol = args.protocol.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
+    for (key, value) in [
+        ("workload", workload.name.clone()),
+        ("server", load.target.login.dialect.word().to_owned()),
+        ("connections", load.connections.to_string()),
+        ("threads", load.threads.to_string()),
+        ("protocol", protocol),
+        ("seed", load.seed.to_string()),
+    ] {
+        all.insert(key.to_owned(), value);
+    }
+    if let Some(count) = args.team.count() {
+        all.insert("processes".to_owned(), count.to_string());
+    }
+    if let Some(think) = workload.think_time_us() {
+        all.insert("think_us".to_owned(), think);
+    }
+    if let Some(rate) = load.schedule.offered_per_s(load.warmup_s, load.warmup_s + load.duration_s) {
+        all.insert("rate_per_s".to_owned(), rate.to_string());
+    }
+    all
+}

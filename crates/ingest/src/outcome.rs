@@ -1,0 +1,44 @@
+//! What an import gave, as its caller gets it.
+
+use fenxi_formats::{Foreign, Tally};
+use fenxi_model::RunId;
+
+/// What one input gave.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// Its name.
+    pub name: String,
+    /// The format it was read as.
+    pub format: Option<&'static str>,
+    /// Its rows, times and notes.
+    pub tally: Tally,
+    /// Why it was not read, if it was not.
+    pub skipped: Option<String>,
+    /// What it is, where it is no text.
+    pub foreign: Option<Foreign>,
+    /// Bytes, unpacked.
+    pub bytes: u64,
+}
+
+impl Imported {
+    /// Why nothing of it is in the run; None when something is.
+    pub fn unread(&self) -> Option<&str> {
+        match (&self.skipped, self.format) {
+            (Some(why), _) => Some(why),
+            (None, None) => Some(self.foreign.map_or("unknown format", |foreign| foreign.what)),
+            (None, Some(_)) if self.tally.rows() + self.tally.boot_rows == 0 => Some("nothing in it was understood"),
+            (None, Some(_)) => None,
+        }
+    }
+}
+
+/// What an import gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The new run; None when the store already had everything.
+    pub run: Option<RunId>,
+    /// The runs that already have these inputs.
+    pub already: Vec<RunId>,
+    /// Each input in order.
+    pub inputs: Vec<Imported>,
+}

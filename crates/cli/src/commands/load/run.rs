@@ -172,7 +172,7 @@ fn share(text: &str) -> Result<f64, String> {
 pub fn run(global: &Global, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let planned = plan(args)?;
     let exporter = args.prometheus.map(Exporter::listen).transpose().context("--prometheus")?;
-    let printer = Printer { quiet: global.quiet, json: args.json, exporter };
+    let printer = Printer { quiet: global.quiet, json: args.form.is_json(), exporter };
     let outcome = drive(global, args, &planned, &printer)?;
     printer.total(&outcome)?;
     let done = outcome.total.tally.transactions > 0;

@@ -30,7 +30,6 @@ formats! {
     zfs_list,
     nfsiostat,
     nfsstat,
-    kubectl_top,
     nvidia_smi_q,
     dcgmi,
     syslog,

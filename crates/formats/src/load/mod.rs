@@ -3,12 +3,12 @@
 #[cfg(test)]
 mod agreement;
 mod cells;
-mod names;
+pub(crate) mod names;
 mod repeats;
 mod seconds;
 mod spread;
 mod tree;
-mod units;
+pub(crate) mod units;
 
 formats! {
     sysbench,
@@ -29,7 +29,6 @@ formats! {
     jmeter,
     k6,
     vegeta,
-    siege,
     iperf3,
     redis_benchmark,
     memtier_benchmark,

@@ -88,7 +88,9 @@ pub(super) struct RowRule {
     pub(super) is_timed: bool,
 }
 
-const TOP: &[&str] = &["summary", "example", "host", "decimal", "ignore", "labels", "recognise", "time", "line"];
+const TOP: &[&str] = &[
+    "summary", "example", "host", "decimal", "ignore", "labels", "recognise", "time", "line", "report", "table", "pairs", "json",
+];
 const OF_TIME: &[&str] = &["format", "zone", "date", "interval"];
 const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "row"];
 
@@ -127,7 +129,7 @@ impl Rules {
         };
         let lines = top.tables("line", "[[line]]", OF_LINE)?;
         if lines.is_empty() {
-            return Err(source.wrong(0, "there is no [[line]]: nothing would be read"));
+            return Err(source.wrong(0, "there is no [[line]], [[table]], [pairs] or [json]: nothing would be read"));
         }
         if lines.len() > MOST_LINES {
             return Err(

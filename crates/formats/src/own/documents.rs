@@ -1,0 +1,170 @@
+//! Reads JSON by a description: rows of the reports of sysstat's tools, and figures of one document.
+
+use fenxi_model::{Row, TABLES, Table};
+use serde_json::{Map, Value};
+
+use super::{
+    document::{Keys, Wrong},
+    goal::{Goal, ResultGoal},
+    report::TableRule,
+    shipped,
+};
+use crate::{
+    Field, Input, Out, Ticker,
+    generic::labels::Labels,
+    json,
+    load::names::Results,
+    number,
+    sysstat::{
+        json::{Columns, Part, each, host, label, objects, omits_first, stamp_in},
+        times::{Times, moment},
+    },
+};
+
+/// Keys of `[json]`.
+const OF_JSON: &[&str] = &["like", "rows", "name", "values"];
+/// The largest document that is held.
+const LONGEST: usize = 64 << 20;
+
+/// A description's documents.
+#[derive(Debug)]
+pub(super) enum Document {
+    /// Reports of sysstat, with a list of rows each.
+    Reports(Reports),
+    /// Figures by their paths.
+    Values(Vec<(String, ResultGoal)>),
+}
+
+/// The rows of reports.
+#[derive(Debug)]
+pub(super) struct Reports {
+    /// What metrics begin with: they are those of the text.
+    name: &'static str,
+    fields: Vec<Field>,
+    table: &'static Table,
+    place: usize,
+    label: String,
+    /// The list of rows in a report, and what each of them is called by.
+    rows: String,
+    key: String,
+}
+
+impl Document {
+    /// Reads `[json]`, if it is there.
+    pub(super) fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
+        let Some(keys) = top.table("json", "[json]", OF_JSON)? else { return Ok(None) };
+        let source = keys.source;
+        if let Some(values) = keys.table("values", "[json.values]", &[])? {
+            let mut paths = Vec::new();
+            for (path, value) in values.all() {
+                let Some(text) = value.get_ref().as_str() else {
+                    return Err(values.wrong_type(path.text, value, "a text such as \"result.latency_mean s\""));
+                };
+                let wrong = |why: String| source.wrong(value.span().start, format!("`{}`: {why}", path.text));
+                match Goal::read(text).map_err(wrong)? {
+                    Goal::Result(goal) => paths.push((path.text.to_owned(), goal)),
+                    _ => return Err(wrong("figures of a document are results: `result.name UNIT`".to_owned())),
+                }
+            }
+            return Ok(Some(Document::Values(paths)));
+        }
+        let like = keys.needed("like", "\"tapestat\"")?;
+        let Some(text) = shipped::named(like.text) else {
+            return Err(source.wrong(like.at, format!("no shipped description is called `{}`", like.text)));
+        };
+        let found = text.report.as_ref().and_then(|report| Some((report.name, report.tables.first()?)));
+        let key = |rule: &TableRule| {
+            rule.others.iter().find_map(|(_, goal)| match goal {
+                Goal::Key { table, place, label } => Some((*table, *place, label.clone())),
+                _ => None,
+            })
+        };
+        let Some((name, rule, (table, place, label))) = found.and_then(|(name, rule)| Some((name, rule, key(rule)?)))
+        else {
+            return Err(source.wrong(like.at, format!("`{}` has no [[table]] whose rows have a key", like.text)));
+        };
+        Ok(Some(Document::Reports(Reports {
+            name,
+            fields: rule.fields.clone(),
+            table,
+            place,
+            label,
+            rows: keys.needed("rows", "\"tape\"")?.text.to_owned(),
+            key: keys.needed("name", "\"tape_device\"")?.text.to_owned(),
+        })))
+    }
+
+    /// The tables that are filled.
+    pub(super) fn filled(&self) -> Vec<&'static Table> {
+        let Document::Reports(reports) = self else { return Vec::new() };
+        let metrics = reports.fields.iter().any(|field| field.metric_unit().is_some());
+        let is_filled = |table: &&Table| table.id == reports.table.id || metrics && table.name == "metric";
+        TABLES.iter().copied().filter(is_filled).collect()
+    }
+
+    /// Reads all of the input.
+    pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        match self {
+            Document::Reports(reports) => reports.run(input, out),
+            Document::Values(paths) => values(paths, input, out),
+        }
+    }
+}
+
+impl Reports {
+    fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        let head = input.head();
+        let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
+        let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);
+        let omitted = omits_first(&head);
+        drop(head);
+        let mut boot = false;
+        each(input, out, |part, out| match part {
+            Part::Host(key, value) => {
+                boot |= key == "nodename" && !omitted;
+                host(key, value, &mut times, out);
+            }
+            Part::Report(report) => {
+                if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
+                    times.stamp(stamp, out);
+                }
+                let boot = std::mem::replace(&mut boot, false);
+                times.report(boot, out);
+                out.since_boot(boot);
+                self.report(report, &times, out);
+                out.since_boot(false);
+            }
+        });
+    }
+
+    fn report(&self, report: &Map<String, Value>, times: &Times, out: &mut Out<'_>) {
+        let columns = Columns { format: self.name, table: self.table, known: &self.fields };
+        for object in objects(report, &self.rows) {
+            let name = label(object, &self.key);
+            let keys = |row: &mut Row<'_>| {
+                row.str(self.place, name.as_str());
+            };
+            columns.write(out, times.at(), object, keys, Labels::of(&self.label, &name).text());
+        }
+    }
+}
+
+/// Reads the figures of one document.
+fn values(paths: &[(String, ResultGoal)], input: &mut Input<'_>, out: &mut Out<'_>) {
+    let Some(document) = input.whole(LONGEST).and_then(|text| json::object(&text)) else {
+        return out.note(None, "no whole object in JSON");
+    };
+    let mut results = Results::default();
+    for (path, goal) in paths {
+        let value = find(&document, path).and_then(|value| value.as_f64().or_else(|| number(value.as_str()?)));
+        results.named(out, &goal.name, "", value.map(|value| goal.value(value)), goal.unit, goal.better);
+    }
+}
+
+/// The value at a path, `summary.total`; a key that has points itself is found as it is.
+fn find<'d>(document: &'d Map<String, Value>, path: &str) -> Option<&'d Value> {
+    document.get(path).or_else(|| {
+        let (key, rest) = path.split_once('.')?;
+        find(document.get(key)?.as_object()?, rest)
+    })
+}

@@ -8,7 +8,6 @@ formats! {
     ifstat,
     pstime,
     bwm_ng,
-    numactl,
     proc_memory,
     dstat,
     nmon,

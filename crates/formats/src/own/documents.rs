@@ -1,20 +1,17 @@
-//! Reads JSON by a description: rows of the reports of sysstat's tools, and figures of one document.
+//! Reads JSON by a description: rows of the reports of sysstat's tools.
 
 use fenxi_model::{Row, TABLES, Table};
 use serde_json::{Map, Value};
 
 use super::{
     document::{Keys, Wrong},
-    goal::{Goal, ResultGoal},
+    goal::Goal,
     report::TableRule,
     shipped,
 };
 use crate::{
     Field, Input, Out, Ticker,
     generic::labels::Labels,
-    json,
-    load::names::Results,
-    number,
     sysstat::{
         json::{Columns, Part, each, host, label, objects, omits_first, stamp_in},
         times::{Times, moment},
@@ -22,22 +19,11 @@ use crate::{
 };
 
 /// Keys of `[json]`.
-const OF_JSON: &[&str] = &["like", "rows", "name", "values"];
-/// The largest document that is held.
-const LONGEST: usize = 64 << 20;
+const OF_JSON: &[&str] = &["like", "rows", "name"];
 
-/// A description's documents.
+/// A description's documents: reports of sysstat, with a list of rows each.
 #[derive(Debug)]
-pub(super) enum Document {
-    /// Reports of sysstat, with a list of rows each.
-    Reports(Reports),
-    /// Figures by their paths.
-    Values(Vec<(String, ResultGoal)>),
-}
-
-/// The rows of reports.
-#[derive(Debug)]
-pub(super) struct Reports {
+pub(super) struct Document {
     /// What metrics begin with: they are those of the text.
     name: &'static str,
     fields: Vec<Field>,
@@ -54,20 +40,6 @@ impl Document {
     pub(super) fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
         let Some(keys) = top.table("json", "[json]", OF_JSON)? else { return Ok(None) };
         let source = keys.source;
-        if let Some(values) = keys.table("values", "[json.values]", &[])? {
-            let mut paths = Vec::new();
-            for (path, value) in values.all() {
-                let Some(text) = value.get_ref().as_str() else {
-                    return Err(values.wrong_type(path.text, value, "a text such as \"result.latency_mean s\""));
-                };
-                let wrong = |why: String| source.wrong(value.span().start, format!("`{}`: {why}", path.text));
-                match Goal::read(text).map_err(wrong)? {
-                    Goal::Result(goal) => paths.push((path.text.to_owned(), goal)),
-                    _ => return Err(wrong("figures of a document are results: `result.name UNIT`".to_owned())),
-                }
-            }
-            return Ok(Some(Document::Values(paths)));
-        }
         let like = keys.needed("like", "\"tapestat\"")?;
         let Some(text) = shipped::named(like.text) else {
             return Err(source.wrong(like.at, format!("no shipped description is called `{}`", like.text)));
@@ -83,7 +55,7 @@ impl Document {
         else {
             return Err(source.wrong(like.at, format!("`{}` has no [[table]] whose rows have a key", like.text)));
         };
-        Ok(Some(Document::Reports(Reports {
+        Ok(Some(Document {
             name,
             fields: rule.fields.clone(),
             table,
@@ -91,28 +63,18 @@ impl Document {
             label,
             rows: keys.needed("rows", "\"tape\"")?.text.to_owned(),
             key: keys.needed("name", "\"tape_device\"")?.text.to_owned(),
-        })))
+        }))
     }
 
     /// The tables that are filled.
     pub(super) fn filled(&self) -> Vec<&'static Table> {
-        let Document::Reports(reports) = self else { return Vec::new() };
-        let metrics = reports.fields.iter().any(|field| field.metric_unit().is_some());
-        let is_filled = |table: &&Table| table.id == reports.table.id || metrics && table.name == "metric";
+        let metrics = self.fields.iter().any(|field| field.metric_unit().is_some());
+        let is_filled = |table: &&Table| table.id == self.table.id || metrics && table.name == "metric";
         TABLES.iter().copied().filter(is_filled).collect()
     }
 
     /// Reads all of the input.
     pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
-        match self {
-            Document::Reports(reports) => reports.run(input, out),
-            Document::Values(paths) => values(paths, input, out),
-        }
-    }
-}
-
-impl Reports {
-    fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
         let head = input.head();
         let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
         let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);
@@ -147,24 +109,4 @@ impl Reports {
             columns.write(out, times.at(), object, keys, Labels::of(&self.label, &name).text());
         }
     }
-}
-
-/// Reads the figures of one document.
-fn values(paths: &[(String, ResultGoal)], input: &mut Input<'_>, out: &mut Out<'_>) {
-    let Some(document) = input.whole(LONGEST).and_then(|text| json::object(&text)) else {
-        return out.note(None, "no whole object in JSON");
-    };
-    let mut results = Results::default();
-    for (path, goal) in paths {
-        let value = find(&document, path).and_then(|value| value.as_f64().or_else(|| number(value.as_str()?)));
-        results.named(out, &goal.name, "", value.map(|value| goal.value(value)), goal.unit, goal.better);
-    }
-}
-
-/// The value at a path, `summary.total`; a key that has points itself is found as it is.
-fn find<'d>(document: &'d Map<String, Value>, path: &str) -> Option<&'d Value> {
-    document.get(path).or_else(|| {
-        let (key, rest) = path.split_once('.')?;
-        find(document.get(key)?.as_object()?, rest)
-    })
 }

@@ -6,7 +6,11 @@ use super::{
     document::perhaps,
     unit::{Per, conversion, free_conversion, free_unit},
 };
-use crate::{any::lasting, load::names};
+use crate::{
+    any::lasting,
+    load::{names, units::milliseconds},
+    number, scaled,
+};
 
 /// Where a value goes.
 #[derive(Clone, Debug)]
@@ -41,6 +45,17 @@ pub(super) struct ResultGoal {
 }
 
 impl ResultGoal {
+    /// The figure at the beginning of a text, in the result's unit.
+    pub(super) fn of(&self, text: &str) -> Option<f64> {
+        let own = match self.unit {
+            _ if !self.says_unit => return number(text.split([' ', '%']).next()?).map(|value| self.value(value)),
+            "ms" => milliseconds(text),
+            "s" => milliseconds(text).map(|ms| ms / 1e3),
+            _ => scaled(text, 1024.0),
+        };
+        own.map(|value| self.complement.map_or(value, |whole| whole - value))
+    }
+
     /// The value in the result's unit.
     pub(super) fn value(&self, value: f64) -> f64 {
         self.complement.map_or(value, |whole| whole - value) * self.scale
@@ -126,7 +141,8 @@ fn metric(name: Option<&'static str>, rest: &str) -> Result<Goal, String> {
     Ok(Goal::Metric { name, unit, scale })
 }
 
-fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
+/// The result called `name`, in the unit that `rest` says.
+pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
     let mut words: Vec<&str> = rest.split_ascii_whitespace().collect();
     let mut take = |wanted: &str| words.iter().position(|word| *word == wanted).map(|at| words.remove(at)).is_some();
     let (complement, says_unit) = (take("complement"), take("auto"));
@@ -135,7 +151,9 @@ fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
     let known = names::named(name);
     let (unit, better) = match (known, better) {
         (Some(known), None) => (known.unit(), known.better()),
-        (None, Some(better)) => (lasting(free_unit(&said).symbol()), better),
+        // One of the catalogue's units is that of the result too.
+        (None, Some(better)) if unit_of(&said) != Unit::None => (lasting(&said), better),
+        (None, Some(better)) => (free_unit(&said).symbol(), better),
         (Some(_), Some(_)) => return Err(format!("`result.{name}`: which direction is better is known; leave it away")),
         (None, None) => {
             return Err(format!(

@@ -1,7 +1,7 @@
 //! Formats that are described in TOML, shipped ones and those of a store; and rows as a store's programs print them.
 //!
-//! `document.rs` reads TOML strictly. What it says becomes rules: `compile.rs` for patterns of lines, `report.rs` for tables
-//! below headers and pairs, `documents.rs` for JSON; `goal.rs` says where a value goes. `read.rs` and `tables.rs` read texts by
+//! `document.rs` reads TOML strictly. What it says becomes rules: `compile.rs` for patterns of lines, `results.rs` for
+//! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` says where a value goes. `read.rs` and `tables.rs` read texts by
 //! them. Nothing here opens a file: whoever has a store hands in texts. `docs/own-formats.md` describes the file.
 
 mod compile;
@@ -12,6 +12,7 @@ mod json_rows;
 mod read;
 mod recognise;
 mod report;
+mod results;
 pub(crate) mod shipped;
 mod tables;
 #[cfg(test)]
@@ -74,16 +75,16 @@ impl TextFormat {
         let name = any::lasting(name);
         let report = Report::read(name, &top)?;
         let json = Document::read(&top)?;
-        let rules = match (top.value("line"), report.is_some() || json.is_some()) {
+        let rules = match (top.value("line").or(top.value("pairs")), report.is_some() || json.is_some()) {
             (None, true) => None,
             (Some(line), _) if report.is_some() => {
-                let why = "a text is read by `[[line]]` or by `[[table]]` and `[pairs]`, not by both: leave one of them away";
+                let why = "a text is read by `[[table]]`, or by `[[line]]` and `[pairs]`, not by both: leave one of them away";
                 return Err(source.wrong(line.span().start, why));
             }
             _ => Some(Rules::read(name, &top)?),
         };
         let recognise = match top.table("recognise", "[recognise]", recognise::KEYS)? {
-            Some(keys) => Some(Recognise::read(keys, report.as_ref())?),
+            Some(keys) => Some(Recognise::read(keys, rules.as_ref().and_then(|rules| rules.pairs.as_ref()))?),
             None => None,
         };
         let example = top.text("example")?;

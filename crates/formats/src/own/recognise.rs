@@ -4,8 +4,8 @@ use regex::Regex;
 
 use super::{
     compile::pattern,
-    document::{Keys, Wrong},
-    report::{Pairs, Report, same_key},
+    document::{Keys, Said, Wrong},
+    results::{Pairs, same_key},
 };
 use crate::{Head, Sure, document::is_document, stamp};
 
@@ -14,6 +14,8 @@ use crate::{Head, Sure, document::is_document, stamp};
 pub(super) struct Recognise {
     begins: Option<Regex>,
     contains: Vec<Regex>,
+    /// Patterns of which some line must match one.
+    some: Vec<Regex>,
     /// Words that some line has one after the other: one of these.
     header: Vec<String>,
     /// Whether the line below that one has as many words.
@@ -29,7 +31,7 @@ pub(super) struct Recognise {
 
 /// Keys of `[recognise]`.
 pub(super) const KEYS: &[&str] =
-    &["begins", "contains", "header", "row_below", "has", "lacks", "pairs", "instead_of"];
+    &["begins", "contains", "some", "header", "row_below", "has", "lacks", "pairs", "instead_of"];
 
 /// What many programs print. Who recognises one of these would claim the texts of others.
 pub(super) const COMMONPLACE: &[&str] = &[
@@ -55,15 +57,15 @@ pub(super) const COMMONPLACE: &[&str] = &[
 
 impl Recognise {
     /// Reads `[recognise]`.
-    pub(super) fn read(keys: Keys<'_, '_>, report: Option<&Report>) -> Result<Recognise, Wrong> {
+    pub(super) fn read(keys: Keys<'_, '_>, pairs: Option<&Pairs>) -> Result<Recognise, Wrong> {
         let source = keys.source;
         let begins = match keys.text("begins")? {
             Some(said) => Some(pattern(source, said, &format!("^(?:{})", said.text))?),
             None => None,
         };
-        let contains = keys.texts("contains")?;
-        let contains: Result<Vec<_>, _> =
-            contains.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
+        let whole = |said: &Said<'_>| pattern(source, *said, &format!("^(?:{})$", said.text));
+        let contains: Result<Vec<_>, _> = keys.texts("contains")?.iter().map(whole).collect();
+        let some: Result<Vec<_>, _> = keys.texts("some")?.iter().map(whole).collect();
         let instead_of = keys.text("instead_of")?;
         if let Some(said) = instead_of.filter(|said| crate::format(said.text).is_none()) {
             let near = super::document::perhaps(said.text, crate::formats().map(|format| format.name));
@@ -72,10 +74,10 @@ impl Recognise {
             );
         }
         let texts = |key: &str| keys.texts(key).map(|texts| texts.iter().map(|said| said.text.to_owned()).collect());
-        let pairs = report.and_then(|report| report.pairs.as_ref());
         let recognise = Recognise {
             begins,
             contains: contains?,
+            some: some?,
             header: texts("header")?,
             row_below: keys.flag("row_below")?,
             has: texts("has")?,
@@ -95,6 +97,7 @@ impl Recognise {
     fn asks_nothing(&self) -> bool {
         self.begins.is_none()
             && self.contains.is_empty()
+            && self.some.is_empty()
             && [&self.header, &self.has, &self.pairs].into_iter().all(Vec::is_empty)
     }
 
@@ -111,6 +114,7 @@ impl Recognise {
             && (self.header.is_empty() || self.header.iter().any(|words| self.has_header(head, words)))
             && self.pairs.iter().all(|key| head.any(|line| self.is_pair(line, key)))
             && self.contains.iter().all(|pattern| head.any(|line| pattern.is_match(line)))
+            && (self.some.is_empty() || head.any(|line| self.some.iter().any(|pattern| pattern.is_match(line))))
     }
 
     fn has_header(&self, head: &Head<'_>, words: &str) -> bool {

@@ -1,5 +1,4 @@
-//! What a description says of reports: `[report]`, how their times are known; `[[table]]`, what stands below which header; and
-//! `[pairs]`, what stands behind which key.
+//! What a description says of reports: `[report]`, how their times are known, and `[[table]]`, what stands below which header.
 
 use fenxi_model::{
     TABLES, Table,
@@ -11,16 +10,15 @@ use toml::{Spanned, de::DeValue};
 use super::{
     compile::pattern,
     document::{Keys, Said, Wrong, number_of},
-    goal::{Goal, ResultGoal},
+    goal::Goal,
 };
 use crate::{Field, Fields, any::lasting, unix::times::Tool};
 
-/// Keys of `[report]`, `[[table]]` and `[pairs]`.
+/// Keys of `[report]` and `[[table]]`.
 const OF_REPORT: &[&str] =
-    &["command", "takes", "every", "usual", "since_boot", "alone_with", "counters", "banner", "moments", "header_every"];
+    &["command", "takes", "every", "usual", "since_boot", "alone_with", "banner", "moments", "header_every"];
 const OF_TABLE: &[&str] = &["header", "above", "columns", "devices", "cpus"];
 const OF_DEVICES: &[&str] = &["after", "before", "to"];
-const OF_PAIRS: &[&str] = &["between", "begins", "keys"];
 /// Tables of one description.
 const MOST_TABLES: usize = 100;
 
@@ -31,7 +29,6 @@ pub(super) struct Report {
     pub(super) name: &'static str,
     pub(super) pace: Pace,
     pub(super) tables: Vec<TableRule>,
-    pub(super) pairs: Option<Pairs>,
     pub(super) ignore: Vec<Regex>,
 }
 
@@ -88,16 +85,6 @@ pub(super) struct Devices {
     pub(super) scale: f64,
 }
 
-/// What stands behind the keys of lines `key: value`.
-#[derive(Debug)]
-pub(super) struct Pairs {
-    pub(super) between: String,
-    /// The key with which a report begins: the results of a second one end in `#2`.
-    pub(super) begins: Option<String>,
-    /// None for what follows from others.
-    pub(super) keys: Vec<(String, Option<ResultGoal>)>,
-}
-
 impl TableRule {
     /// Whether a line is its header.
     pub(super) fn is_header(&self, fields: &Fields<'_>) -> bool {
@@ -111,7 +98,7 @@ impl TableRule {
 }
 
 impl Report {
-    /// The reports that a description has; None where it has neither tables nor pairs.
+    /// The reports that a description has; None where it has no tables.
     pub(super) fn read(name: &'static str, top: &Keys<'_, '_>) -> Result<Option<Report>, Wrong> {
         let source = top.source;
         let tables = top.tables("table", "[[table]]", OF_TABLE)?;
@@ -119,19 +106,17 @@ impl Report {
             return Err(source.wrong(tables[MOST_TABLES].at, format!("more than {MOST_TABLES} tables")));
         }
         let report = top.table("report", "[report]", OF_REPORT)?;
-        let pairs = top.table("pairs", "[pairs]", OF_PAIRS)?;
-        if tables.is_empty() && pairs.is_none() {
+        if tables.is_empty() {
             return match report {
-                Some(report) => Err(source.wrong(report.at, "[report] is of a [[table]] or [pairs]; add one of them")),
+                Some(report) => Err(source.wrong(report.at, "[report] is of a [[table]]: add one")),
                 None => Ok(None),
             };
         }
         let tables: Result<Vec<_>, _> = tables.into_iter().map(table).collect();
-        let pairs = pairs.map(Pairs::read).transpose()?;
         let ignore: Result<Vec<_>, _> =
             top.texts("ignore")?.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
         let pace = Pace::read(report, name)?;
-        Ok(Some(Report { name, pace, tables: tables?, pairs, ignore: ignore? }))
+        Ok(Some(Report { name, pace, tables: tables?, ignore: ignore? }))
     }
 
     /// The tables that are filled.
@@ -155,7 +140,6 @@ impl Pace {
         pace.tool.name = text("command")?.map_or(name, |said| lasting(said.text));
         pace.tool.takes = text("takes")?.map_or("", |said| lasting(said.text));
         pace.tool.every = text("every")?.and_then(|said| said.text.chars().next());
-        pace.tool.counters = keys.flag("counters")?;
         pace.alone_with = text("alone_with")?.map(|said| said.text.to_ascii_lowercase());
         pace.tool.default_s = number(&keys, "usual")?.unwrap_or(1.0);
         pace.header_every = number(&keys, "header_every")?.map_or(0, |rows| rows as u32);
@@ -276,59 +260,4 @@ impl Devices {
         let word = |key: &str, example: &str| keys.needed(key, example).map(|said| said.text.to_owned());
         Ok(Devices { after: word("after", "\"sr\"")?, before: word("before", "\"in\"")?, table, place, key, scale })
     }
-}
-
-impl Pairs {
-    fn read(keys: Keys<'_, '_>) -> Result<Pairs, Wrong> {
-        let Some(named) = keys.table("keys", "[pairs.keys]", &[])? else {
-            return Err(keys.source.wrong(keys.at, "[pairs] has no [pairs.keys]: nothing would be read"));
-        };
-        let mut pairs = Pairs {
-            between: keys.text("between")?.map_or(":", |said| said.text).to_owned(),
-            begins: keys.text("begins")?.map(|said| said.text.to_owned()),
-            keys: Vec::new(),
-        };
-        for (key, value) in named.all() {
-            let Some(text) = value.get_ref().as_str() else {
-                return Err(named.wrong_type(key.text, value, "a text such as \"result.latency_mean s\""));
-            };
-            let wrong = |why: String| keys.source.wrong(value.span().start, format!("`{}`: {why}", key.text));
-            pairs.keys.push((
-                key.text.to_owned(),
-                match Goal::read(text).map_err(wrong)? {
-                    Goal::Result(result) => Some(result),
-                    Goal::Skip => None,
-                    _ => return Err(wrong("pairs are results, `result.name UNIT`, or `skip`".to_owned())),
-                },
-            ));
-        }
-        if let Some(begins) = &pairs.begins
-            && !pairs.keys.iter().any(|(key, _)| key == begins)
-        {
-            return Err(keys.source.wrong(keys.at, format!("`begins`: [pairs.keys] has no `{begins}`")));
-        }
-        Ok(pairs)
-    }
-
-    /// Key and value of a line, as text prints them and as a line of JSON does.
-    pub(super) fn cut<'l>(&self, line: &'l str) -> Option<(&'l str, &'l str)> {
-        Pairs::cut_at(line, &self.between)
-    }
-
-    /// The same at any separator.
-    pub(super) fn cut_at<'l>(line: &'l str, between: &str) -> Option<(&'l str, &'l str)> {
-        let (key, value) = line.trim_start_matches(['{', ' ', '\t']).split_once(between)?;
-        Some((key.trim().trim_matches('"'), value.trim().trim_end_matches(',')))
-    }
-
-    /// What a key is, whatever its case and whether its words are joined by `_`.
-    pub(super) fn find(&self, key: &str) -> Option<&(String, Option<ResultGoal>)> {
-        self.keys.iter().find(|(known, _)| same_key(known, key))
-    }
-}
-
-/// Whether two keys are the same, but for case and `_` for a blank.
-pub(super) fn same_key(a: &str, b: &str) -> bool {
-    let plain = |byte: u8| if byte == b'_' { b' ' } else { byte.to_ascii_lowercase() };
-    a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| plain(a) == plain(b))
 }

@@ -60,9 +60,9 @@ macro_rules! described {
 
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
-    "linux" of Linux: "kubectl-top";
+    "linux" of Linux: "kubectl-top", "numactl";
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat";
-    "load" of Load: "siege";
+    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf";
 }
 
 /// The described formats of a folder, as formats like any other.

@@ -1,15 +1,14 @@
-//! Reads reports by a description: tables below headers, and pairs of a key and a value.
+//! Reads reports by a description: tables below headers.
 
 use fenxi_model::{Micros, Table, catalog::cpu};
 
 use super::{
-    goal::{Goal, ResultGoal},
+    goal::Goal,
     report::{Kind, Pace, Report, TableRule},
 };
 use crate::{
     CpuMean, Fields, Head, Input, Layout, Out, Splitter, Ticker, banner, civil_time,
     generic::labels::Labels,
-    load::{names::Results, units::milliseconds},
     number,
     procps::moments::{Moments, is_prompt},
     scaled,
@@ -26,7 +25,7 @@ const MAX_COLUMNS: usize = 1 << 12;
 /// Reads all of the input.
 pub(super) fn read(report: &Report, input: &mut Input<'_>, out: &mut Out<'_>) {
     let when = When::new(&report.pace, input, out);
-    let mut reader = Reader { report, when, headers: Headers::new(), at: None, rows: 0, results: Results::default(), runs: 0 };
+    let mut reader = Reader { report, when, headers: Headers::new(), at: None, rows: 0 };
     let mut splitter = Splitter::default();
     input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     out.since_boot(false);
@@ -228,7 +227,7 @@ impl<'r> Section<'r> {
         if let Some(rule) = &self.rule.devices {
             for (column, device) in &self.devices {
                 // Solaris prints `-0`.
-                let value = number(fields.get(*column)).map(|value| value * rule.scale + 0.0);
+                let value = crate::number(fields.get(*column)).map(|value| value * rule.scale + 0.0);
                 let value = value.or_else(|| scaled(fields.get(*column), 1000.0));
                 out.row(rule.table, t, dt).str(rule.key, device.as_str()).f64(rule.place, value);
             }
@@ -302,8 +301,6 @@ struct Reader<'r> {
     at: Option<(Micros, Option<f64>)>,
     /// Rows since the last header.
     rows: u32,
-    results: Results,
-    runs: u32,
 }
 
 impl<'r> Reader<'r> {
@@ -321,10 +318,9 @@ impl<'r> Reader<'r> {
             Line::Begins => return self.headers.leave(),
             Line::Unknown => {}
         }
-        let Some(why) = self.pair(text, out) else { return };
         let above = self.report.tables.iter().any(|rule| fields.iter().all(|word| rule.is_above(word)));
         if !above && !self.report.ignore.iter().any(|pattern| pattern.is_match(text)) {
-            out.unknown(number, text, why);
+            out.unknown(number, text, "neither header nor values");
         }
     }
 
@@ -373,32 +369,5 @@ impl<'r> Reader<'r> {
         let at = self.when.begin(out);
         section.write(number, fields, at, out);
         true
-    }
-
-    /// Takes a pair of a key and a value; gives why it cannot.
-    fn pair(&mut self, text: &str, out: &mut Out<'_>) -> Option<&'static str> {
-        let Some(pairs) = &self.report.pairs else { return Some("neither header nor values") };
-        let Some((key, value)) = pairs.cut(text) else { return Some("neither a key and its value, nor a header") };
-        let Some((known, goal)) = pairs.find(key) else { return Some("no key that is known") };
-        if pairs.begins.as_ref() == Some(known) {
-            self.runs = self.runs.saturating_add(1);
-            self.results = Results::nth(self.runs);
-        }
-        let Some(goal) = goal else { return None };
-        let Some(value) = figure(goal, value) else { return Some("no number behind the key") };
-        self.results.named(out, &goal.name, "", Some(value), goal.unit, goal.better);
-        None
-    }
-}
-
-/// The number at the beginning of a text, in the result's unit.
-fn figure(goal: &ResultGoal, text: &str) -> Option<f64> {
-    if !goal.says_unit {
-        return number(text.split([' ', '%']).next()?).map(|value| goal.value(value));
-    }
-    match goal.unit {
-        "ms" => milliseconds(text),
-        "s" => milliseconds(text).map(|ms| ms / 1e3),
-        _ => scaled(text, 1000.0),
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Format, Head, Sure, fixtures::read, format};
+use crate::{Format, Head, Sure, detect, fixtures::read, format};
 
 fn of(name: &str) -> &'static Format {
     format(name).unwrap()
@@ -32,6 +32,13 @@ fn cores_are_thousandths_or_whole() {
         assert!(read.text.contains(row), "{row} {}", read.text);
     }
     assert_eq!(read.tally.notes, 1, "{}", read.text);
+}
+
+#[test]
+fn nodes_of_a_cluster_are_nobodys() {
+    for text in ["available: 3 nodes\nnode 1 up\n", "available: yes\nnode 0 size: big\n"] {
+        assert!(detect(&Head { text }).is_none(), "{text}");
+    }
 }
 
 proptest! {

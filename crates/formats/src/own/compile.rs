@@ -96,7 +96,19 @@ pub(super) struct RowRule {
 }
 
 const TOP: &[&str] = &[
-    "summary", "example", "host", "decimal", "ignore", "labels", "recognise", "time", "line", "report", "table", "pairs", "json",
+    "summary",
+    "example",
+    "host",
+    "decimal",
+    "ignore",
+    "labels",
+    "recognise",
+    "time",
+    "line",
+    "report",
+    "table",
+    "pairs",
+    "json",
 ];
 const OF_TIME: &[&str] = &["format", "zone", "date", "interval", "command"];
 const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "begins", "results", "row"];

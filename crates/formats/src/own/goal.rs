@@ -93,12 +93,15 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
     };
     let Some(place) = found.index_of(column).filter(|place| *place >= N_COMMON) else {
         let near = perhaps(column, found.columns[N_COMMON..].iter().map(|known| known.name));
-        return Err(format!("the table `{table}` has no column `{column}` to fill{near} (`fenxi tables {table}` lists them)"));
+        return Err(format!(
+            "the table `{table}` has no column `{column}` to fill{near} (`fenxi tables {table}` lists them)"
+        ));
     };
     let wrong = |why: &str| Err(format!("`{table}.{column}`: {why}"));
     match found.columns[place].ty {
         Type::F64 => {
-            let scale = factor(rest, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
+            let scale =
+                factor(rest, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
             Ok(Goal::Column { table: found, place, scale: scale.map_err(|why| format!("`{table}.{column}`: {why}"))? })
         }
         Type::Label => match rest.strip_prefix("as ").map(str::trim).or(rest.is_empty().then_some(column)) {
@@ -113,7 +116,11 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
 fn factor(text: &str, unit: impl Fn(&str) -> Result<(f64, Per), String>) -> Result<f64, String> {
     if let Some(times) = text.strip_prefix('*') {
         let times = times.trim();
-        return times.parse().ok().filter(|n: &f64| n.is_finite() && *n != 0.0).ok_or(format!("`{times}` is no factor"));
+        return times
+            .parse()
+            .ok()
+            .filter(|n: &f64| n.is_finite() && *n != 0.0)
+            .ok_or(format!("`{times}` is no factor"));
     }
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (many, name) = text.split_at(digits);
@@ -154,7 +161,9 @@ pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
         // One of the catalogue's units is that of the result too.
         (None, Some(better)) if unit_of(&said) != Unit::None => (lasting(&said), better),
         (None, Some(better)) => (free_unit(&said).symbol(), better),
-        (Some(_), Some(_)) => return Err(format!("`result.{name}`: which direction is better is known; leave it away")),
+        (Some(_), Some(_)) => {
+            return Err(format!("`result.{name}`: which direction is better is known; leave it away"));
+        }
         (None, None) => {
             return Err(format!(
                 "no other tool has a result `{name}`{}; for a new one say which direction is better: `higher`, `lower` or \

@@ -147,7 +147,9 @@ impl Pace {
             (false, false) => Kind::Intervals,
             (true, false) => Kind::Banner,
             (false, true) => Kind::Moments,
-            (true, true) => return Err(keys.source.wrong(keys.at, "reports below a banner are no moments: leave one away")),
+            (true, true) => {
+                return Err(keys.source.wrong(keys.at, "reports below a banner are no moments: leave one away"));
+            }
         };
         match text("since_boot")? {
             None => {}
@@ -214,11 +216,7 @@ fn table(keys: Keys<'_, '_>) -> Result<TableRule, Wrong> {
 }
 
 /// A text, or one for each time that the word comes in a header.
-fn said<'t>(
-    keys: &Keys<'t, '_>,
-    key: Said<'_>,
-    value: &'t Spanned<DeValue<'_>>,
-) -> Result<Vec<Said<'t>>, Wrong> {
+fn said<'t>(keys: &Keys<'t, '_>, key: Said<'_>, value: &'t Spanned<DeValue<'_>>) -> Result<Vec<Said<'t>>, Wrong> {
     let expected = "a text such as \"mem.free_bytes KiB\", or a list of them for a word that comes again";
     let one = |value: &'t Spanned<DeValue<'_>>| match value.get_ref().as_str() {
         Some(text) => Ok(Said { text, at: value.span().start }),

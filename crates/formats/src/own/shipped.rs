@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use super::TextFormat;
-use crate::{Family, Format, Head, Input, OwnFormat, Out, Sure};
+use crate::{Family, Format, Head, Input, Out, OwnFormat, Sure};
 
 /// A description that is part of Fenxi.
 struct Shipped {

@@ -175,13 +175,6 @@ impl Rules {
         let host = top.text("host")?.map(|said| said.text.to_owned());
         Ok(Rules { lines, pairs, ignore: ignore?, timing, host, decimal, kept })
     }
-
-    /// The tables that are filled.
-    pub(super) fn tables(&self) -> Vec<&'static Table> {
-        let filled =
-            |table: &&&Table| self.lines.iter().flat_map(|line| &line.rows).any(|row| row.table.id == table.id);
-        TABLES.iter().filter(filled).copied().collect()
-    }
 }
 
 impl Timing {

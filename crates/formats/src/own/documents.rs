@@ -1,6 +1,6 @@
 //! Reads JSON by a description: rows of the reports of sysstat's tools.
 
-use fenxi_model::{Row, TABLES, Table};
+use fenxi_model::{Row, Table};
 use serde_json::{Map, Value};
 
 use super::{
@@ -64,13 +64,6 @@ impl Document {
             rows: keys.needed("rows", "\"tape\"")?.text.to_owned(),
             key: keys.needed("name", "\"tape_device\"")?.text.to_owned(),
         }))
-    }
-
-    /// The tables that are filled.
-    pub(super) fn filled(&self) -> Vec<&'static Table> {
-        let metrics = self.fields.iter().any(|field| field.metric_unit().is_some());
-        let is_filled = |table: &&Table| table.id == self.table.id || metrics && table.name == "metric";
-        TABLES.iter().copied().filter(is_filled).collect()
     }
 
     /// Reads all of the input.

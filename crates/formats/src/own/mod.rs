@@ -22,8 +22,8 @@ mod value;
 
 use super::{About, Head, Input, Out, OwnFormat, Sure, any};
 use compile::Rules;
-use document::Source;
 pub use document::Wrong;
+use document::{Keys, Source};
 use documents::Document;
 pub use json_rows::JsonRows;
 use recognise::Recognise;
@@ -71,8 +71,8 @@ impl TextFormat {
         let source = Source { file, text };
         let document = source.parse()?;
         let top = compile::top(source, document.get_ref())?;
-        let summary = top.needed("summary", "\"what prints such texts\"")?;
         let name = any::lasting(name);
+        let about = TextFormat::outlined(&top, name, file, digest)?;
         let report = Report::read(name, &top)?;
         let json = Document::read(&top)?;
         let rules = match (top.value("line").or(top.value("pairs")), report.is_some() || json.is_some()) {
@@ -83,33 +83,41 @@ impl TextFormat {
             }
             _ => Some(Rules::read(name, &top)?),
         };
-        let recognise = match top.table("recognise", "[recognise]", recognise::KEYS)? {
-            Some(keys) => Some(Recognise::read(keys, rules.as_ref().and_then(|rules| rules.pairs.as_ref()))?),
-            None => None,
-        };
-        let example = top.text("example")?;
-        let mut tables = rules.as_ref().map(Rules::tables).unwrap_or_default();
-        tables.extend(report.iter().flat_map(Report::filled));
-        tables.extend(json.iter().flat_map(Document::filled));
-        let about = About {
-            name,
-            file: file.to_owned(),
-            digest: digest.to_owned(),
-            summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
-            tables,
-            example: example.map(|said| said.text.to_owned()).unwrap_or_default(),
-            is_program: false,
-            recognises: recognise.is_some(),
-            instead_of: recognise.as_ref().and_then(|recognise| recognise.instead_of.clone()),
-        };
+        let recognise = TextFormat::recognised(&top)?;
         let format = TextFormat { about, recognise, rules, report, document: json };
-        if let Some(example) = example
+        if let Some(example) = top.text("example")?
             && format.recognise.is_some()
             && format.sniff(&Head { text: example.text }) != Sure::Certain
         {
             return Err(source.wrong(example.at, "`example` is not recognised by [recognise]: one of both is wrong"));
         }
         Ok(format)
+    }
+
+    /// What it is, without what it reads.
+    fn outlined(top: &Keys<'_, '_>, name: &'static str, file: &str, digest: &str) -> Result<About, Wrong> {
+        let summary = top.needed("summary", "\"what prints such texts\"")?;
+        let recognise = top.table("recognise", "[recognise]", recognise::KEYS)?;
+        let instead_of = recognise.map(|keys| keys.text("instead_of")).transpose()?.flatten();
+        Ok(About {
+            name,
+            file: file.to_owned(),
+            digest: digest.to_owned(),
+            summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
+            tables: goal::tables(top),
+            example: top.text("example")?.map(|said| said.text.to_owned()).unwrap_or_default(),
+            is_program: false,
+            recognises: recognise.is_some(),
+            instead_of: instead_of.map(|said| said.text.to_owned()),
+        })
+    }
+
+    /// How its texts are recognised, if they are.
+    fn recognised(top: &Keys<'_, '_>) -> Result<Option<Recognise>, Wrong> {
+        let pairs = top.table("pairs", "[pairs]", results::OF_PAIRS)?;
+        let between = pairs.map(|pairs| pairs.text("between")).transpose()?.flatten().map_or(":", |said| said.text);
+        let keys = top.table("recognise", "[recognise]", recognise::KEYS)?;
+        keys.map(|keys| Recognise::read(keys, between)).transpose()
     }
 
     /// Where `[recognise]` stands, for messages.

@@ -26,7 +26,6 @@ pub(super) struct Recognise {
     /// Keys of pairs, each of some line, and what stands behind a key.
     pairs: Vec<String>,
     between: String,
-    pub(super) instead_of: Option<String>,
 }
 
 /// Keys of `[recognise]`.
@@ -57,7 +56,7 @@ pub(super) const COMMONPLACE: &[&str] = &[
 
 impl Recognise {
     /// Reads `[recognise]`.
-    pub(super) fn read(keys: Keys<'_, '_>, pairs: Option<&Pairs>) -> Result<Recognise, Wrong> {
+    pub(super) fn read(keys: Keys<'_, '_>, between: &str) -> Result<Recognise, Wrong> {
         let source = keys.source;
         let begins = match keys.text("begins")? {
             Some(said) => Some(pattern(source, said, &format!("^(?:{})", said.text))?),
@@ -83,8 +82,7 @@ impl Recognise {
             has: texts("has")?,
             lacks: texts("lacks")?,
             pairs: texts("pairs")?,
-            between: pairs.map_or(":", |pairs| pairs.between.as_str()).to_owned(),
-            instead_of: instead_of.map(|said| said.text.to_owned()),
+            between: between.to_owned(),
         };
         if recognise.asks_nothing() {
             let why = "[recognise] says nothing that a text must have: add `begins = '…'`, `contains = ['…']` or `header = \"…\"`, \

@@ -1,9 +1,6 @@
 //! What a description says of reports: `[report]`, how their times are known, and `[[table]]`, what stands below which header.
 
-use fenxi_model::{
-    TABLES, Table,
-    catalog::{cpu, metric},
-};
+use fenxi_model::{Table, catalog::cpu};
 use regex::Regex;
 use toml::{Spanned, de::DeValue};
 
@@ -117,17 +114,6 @@ impl Report {
             top.texts("ignore")?.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
         let pace = Pace::read(report, name)?;
         Ok(Some(Report { name, pace, tables: tables?, ignore: ignore? }))
-    }
-
-    /// The tables that are filled.
-    pub(super) fn filled(&self) -> Vec<&'static Table> {
-        let of = |table: &Table, rule: &TableRule| {
-            let numbers = rule.fields.iter().any(|field| field.target().is_some_and(|(known, _)| known.id == table.id));
-            let devices = rule.devices.as_ref().is_some_and(|devices| devices.table.id == table.id);
-            let metrics = table.id == metric::TABLE.id && rule.fields.iter().any(|field| field.metric_unit().is_some());
-            numbers || devices || metrics
-        };
-        TABLES.iter().copied().filter(|table| self.tables.iter().any(|rule| of(table, rule))).collect()
     }
 }
 

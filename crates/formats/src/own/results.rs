@@ -8,7 +8,7 @@ use super::{
 use crate::{Out, load::names::Results, number};
 
 /// Keys of `[pairs]`.
-const OF_PAIRS: &[&str] = &["between", "begins", "keys"];
+pub(super) const OF_PAIRS: &[&str] = &["between", "begins", "keys"];
 /// What a percentile of the latency is called in `results`, before the group that says which.
 const PERCENTILE: &str = "percentile ";
 

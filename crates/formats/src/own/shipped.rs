@@ -3,24 +3,53 @@
 
 use std::sync::OnceLock;
 
-use super::TextFormat;
-use crate::{Family, Format, Head, Input, Out, OwnFormat, Sure};
+use super::{
+    TextFormat, Wrong, compile,
+    document::{Keys, Source},
+    recognise::Recognise,
+};
+use crate::{About, Family, Format, Head, Input, Out, OwnFormat, Sure};
 
-/// A description that is part of Fenxi.
+/// A description that is part of Fenxi. Nearly all are only asked whether a text is theirs, so that patterns of lines are compiled
+/// when they are needed.
 struct Shipped {
     name: &'static str,
     text: &'static str,
-    read: OnceLock<Option<TextFormat>>,
+    about: OnceLock<Option<About>>,
+    recognise: OnceLock<Option<Recognise>>,
+    format: OnceLock<Option<TextFormat>>,
 }
 
 impl Shipped {
-    /// None where the text is wrong, which a test excludes.
+    const fn new(name: &'static str, text: &'static str) -> Shipped {
+        Shipped { name, text, about: OnceLock::new(), recognise: OnceLock::new(), format: OnceLock::new() }
+    }
+
+    /// None, as below, where the text is wrong, which a test excludes.
+    fn about(&self) -> Option<&About> {
+        let outlined = || {
+            let mut about = self.top(|top| TextFormat::outlined(top, self.name, self.name, ""))?;
+            // Any format may have facts and results.
+            about.tables.retain(|table| !matches!(table.name, "text" | "result"));
+            Some(about)
+        };
+        self.about.get_or_init(outlined).as_ref()
+    }
+
     fn format(&self) -> Option<&TextFormat> {
-        self.read.get_or_init(|| TextFormat::described(self.name, self.name, self.text, "").ok()).as_ref()
+        self.format.get_or_init(|| TextFormat::described(self.name, self.name, self.text, "").ok()).as_ref()
     }
 
     fn sniff(&self, head: &Head<'_>) -> Sure {
-        self.format().map_or(Sure::No, |format| format.sniff(head))
+        let recognise = self.recognise.get_or_init(|| self.top(TextFormat::recognised).flatten());
+        recognise.as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
+    }
+
+    /// What is made of the keys at the top.
+    fn top<T>(&self, make: impl FnOnce(&Keys<'_, '_>) -> Result<T, Wrong>) -> Option<T> {
+        let source = Source { file: self.name, text: self.text };
+        let document = source.parse().ok()?;
+        make(&compile::top(source, document.get_ref()).ok()?).ok()
     }
 
     fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -42,11 +71,8 @@ struct Entry {
 macro_rules! described {
     ($($folder:literal of $family:ident: $($name:literal),+;)+) => {
         static ENTRIES: &[Entry] = &[$($({
-            static SHIPPED: Shipped = Shipped {
-                name: $name,
-                text: include_str!(concat!("../../../../formats/", $folder, "/", $name, ".toml")),
-                read: OnceLock::new(),
-            };
+            static SHIPPED: Shipped =
+                Shipped::new($name, include_str!(concat!("../../../../formats/", $folder, "/", $name, ".toml")));
             Entry {
                 folder: $folder,
                 family: Family::$family,
@@ -68,7 +94,7 @@ described! {
 /// The described formats of a folder, as formats like any other.
 pub(crate) fn of(folder: &str) -> impl Iterator<Item = &'static Format> {
     ENTRIES.iter().filter(move |entry| entry.folder == folder).filter_map(|entry| {
-        let about = entry.shipped.format()?.about();
+        let about = entry.shipped.about()?;
         let format = Format {
             name: entry.shipped.name,
             summary: &about.summary,
@@ -85,6 +111,11 @@ pub(crate) fn of(folder: &str) -> impl Iterator<Item = &'static Format> {
 /// The described format called `name`.
 pub(super) fn named(name: &str) -> Option<&'static TextFormat> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.format()
+}
+
+/// What the described format called `name` is.
+pub(super) fn about(name: &str) -> Option<&'static About> {
+    ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.about()
 }
 
 #[cfg(test)]

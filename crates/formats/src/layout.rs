@@ -13,11 +13,13 @@ pub struct Field {
     mean_of: &'static [&'static str],
     /// The unit of its metric, where no table has it.
     metric: Option<&'static str>,
+    /// What its metric is called, where not as the column.
+    name: Option<&'static str>,
 }
 
 /// The column headed `header` is column `place` of `table`.
 pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
-    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[], metric: None }
+    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[], metric: None, name: None }
 }
 
 impl Field {
@@ -61,7 +63,7 @@ impl Field {
 
     /// The column headed `header` is a metric in `unit`: no table has it.
     pub const fn metric(header: &'static str, unit: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[], metric: Some(unit) }
+        Field { header, target: None, scale: 1.0, mean_of: &[], metric: Some(unit), name: None }
     }
 
     /// The unit of the metric that its values become, where they do.
@@ -69,16 +71,28 @@ impl Field {
         self.metric
     }
 
+    /// Its metric is called `name`, where there is one.
+    pub const fn called(mut self, name: Option<&'static str>) -> Field {
+        self.name = name;
+        self
+    }
+
+    /// The column headed `header` is column `place` of `table`, a column of numbers.
+    pub const fn column(header: &'static str, table: &'static Table, place: usize) -> Field {
+        Field { header, target: Some((table, place)), scale: 1.0, mean_of: &[], metric: None, name: None }
+    }
+
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[], metric: None }
+        Field { header, target: None, scale: 1.0, mean_of: &[], metric: None, name: None }
     }
 }
 
 /// Where the values of one header's columns go, made once for each header line.
 ///
 /// A header that occurs twice (`sy` of Solaris' vmstat) takes the known columns of that name in
-/// their order. A column that nobody knows goes to `metric` under the format's name and its own.
+/// their order. A column that nobody knows goes to `metric` under the format's name and its own, one
+/// without a header nowhere.
 #[derive(Clone, Debug)]
 pub struct Layout {
     columns: usize,
@@ -108,7 +122,12 @@ impl Metric {
     fn value(&self, cell: &str) -> Option<f64> {
         let plain = number(cell).or_else(|| number(cell.strip_suffix('%')?)).map(|value| value * self.scale);
         // A suffix is of the base unit, as in columns of tables.
-        plain.or_else(|| scaled(cell, 1024.0).filter(|_| self.unit == "B"))
+        plain.or_else(|| match self.unit {
+            "B" => scaled(cell, 1024.0),
+            "CPU" => number(cell.strip_suffix('m')?).map(|thousandths| thousandths / 1e3),
+            "" => scaled(cell, prefix_base(self.scale)),
+            _ => None,
+        })
     }
 }
 
@@ -152,8 +171,11 @@ impl Target {
         // A value with a suffix is in the base unit already, whatever unit the header names.
         let value = match self.unit {
             Unit::Bytes | Unit::BytesPerS => number(cell).map(|v| v * self.scale).or_else(|| scaled(cell, 1024.0)),
-            Unit::Percent => number(cell.strip_suffix('%').unwrap_or(cell)).map(|v| v * self.scale),
-            _ => number(cell).map(|v| v * self.scale),
+            Unit::Percent => match cell.strip_suffix('m') {
+                Some(thousandths) => number(thousandths).map(|v| v * self.scale / 1e3),
+                None => number(cell.strip_suffix('%').unwrap_or(cell)).map(|v| v * self.scale),
+            },
+            _ => number(cell).map(|v| v * self.scale).or_else(|| scaled(cell, prefix_base(self.scale))),
         };
         value.map_or(Cell::Bad, Cell::Value)
     }
@@ -168,12 +190,15 @@ impl Layout {
     pub fn new<'h>(format: &str, headers: impl Iterator<Item = &'h str>, known: &[Field]) -> Layout {
         let all: Vec<&str> = headers.collect();
         let mut used = vec![false; known.len()];
-        let mut layout = Layout { columns: 0, tables: Vec::new(), metrics: Vec::new(), known: 0 };
+        let mut layout = Layout::empty();
         for header in &all {
             let column = layout.columns;
             layout.columns += 1;
             let found = known.iter().enumerate().position(|(i, f)| !used[i] && f.header == *header);
             let Some(found) = found else {
+                if header.is_empty() {
+                    continue;
+                }
                 layout.metrics.push(Metric {
                     column,
                     name: format!("{format}.{header}"),
@@ -186,7 +211,8 @@ impl Layout {
             used[found] = true;
             layout.known += 1;
             if let Some(unit) = known[found].metric {
-                let (name, scale) = (format!("{format}.{header}"), known[found].scale);
+                let (name, scale) = (known[found].name.unwrap_or(header), known[found].scale);
+                let name = format!("{format}.{name}");
                 let count = known[found].mean_of.iter().find_map(|name| all.iter().position(|h| h == name));
                 layout.metrics.push(Metric { column, name, scale, unit, count });
             }
@@ -201,6 +227,11 @@ impl Layout {
             }
         }
         layout
+    }
+
+    /// No column.
+    pub fn empty() -> Layout {
+        Layout { columns: 0, tables: Vec::new(), metrics: Vec::new(), known: 0 }
     }
 
     /// How many columns the header has.
@@ -338,7 +369,12 @@ impl Layout {
     }
 }
 
+/// What a `k` behind a number stands for, where a 1 without it is worth `scale`.
+fn prefix_base(scale: f64) -> f64 {
+    if scale > 1.0 { 1024.0 } else { 1000.0 }
+}
+
 /// Whether a cell says that there is no value.
 fn missing(cell: &str) -> bool {
-    matches!(cell, "" | "-" | "--" | "N/A" | "n/a" | "nan" | "-nan" | "NaN" | "?")
+    matches!(cell, "" | "<unknown>" | "-" | "--" | "N/A" | "n/a" | "nan" | "-nan" | "NaN" | "?")
 }

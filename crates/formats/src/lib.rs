@@ -4,7 +4,8 @@
 //! it from its content, and how to read it. It takes lines from an [`Input`] and gives rows to an
 //! [`Out`]; it opens no file, reads no clock and cannot fail: what it cannot read becomes a note.
 //!
-//! A new format is one file in a family's folder and one line in the family's `formats!` list.
+//! Most formats need no Rust: a file in `formats/` describes them, see `own/`. One that does is a file in a family's folder and a
+//! line in the family's `formats!` list.
 
 mod any;
 mod clock;
@@ -59,6 +60,8 @@ pub mod sysstat;
 pub mod trace;
 pub mod unix;
 
+use std::sync::LazyLock;
+
 pub use any::{About, AnyFormat, Formats, OwnFormat, lasting, wrong_name};
 pub use clock::{Clock, Relative, Ticker};
 pub use cpu_mean::CpuMean;
@@ -79,20 +82,26 @@ pub use zone::zone_named;
 
 /// Every format that is understood, family by family.
 pub fn formats() -> impl Iterator<Item = &'static Format> {
-    FAMILIES.iter().flat_map(|list| list.iter().copied())
+    static ALL: LazyLock<Vec<&'static Format>> = LazyLock::new(|| {
+        let each = |(folder, list): &(&str, &[&'static Format])| {
+            list.iter().copied().chain(own::shipped::of(folder)).collect::<Vec<_>>()
+        };
+        FAMILIES.iter().flat_map(each).collect()
+    });
+    ALL.iter().copied()
 }
 
-/// The lists of all families. Earlier ones win where two formats are equally sure.
-static FAMILIES: &[&[&Format]] = &[
+/// The lists of all families, each with the folder of its descriptions. Earlier ones win where two formats are equally sure.
+static FAMILIES: &[(&str, &[&Format])] = &[
     // What it holds is of the others, which may know their lines behind a host.
-    hosts::FORMATS,
-    sysstat::FORMATS,
-    sar::FORMATS,
-    procps::FORMATS,
-    linux::FORMATS,
-    unix::FORMATS,
-    trace::FORMATS,
-    load::FORMATS,
-    database::FORMATS,
-    generic::FORMATS,
+    ("hosts", hosts::FORMATS),
+    ("sysstat", sysstat::FORMATS),
+    ("sar", sar::FORMATS),
+    ("procps", procps::FORMATS),
+    ("linux", linux::FORMATS),
+    ("unix", unix::FORMATS),
+    ("trace", trace::FORMATS),
+    ("load", load::FORMATS),
+    ("database", database::FORMATS),
+    ("generic", generic::FORMATS),
 ];

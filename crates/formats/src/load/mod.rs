@@ -3,12 +3,12 @@
 #[cfg(test)]
 mod agreement;
 mod cells;
-mod names;
+pub(crate) mod names;
 mod repeats;
 mod seconds;
 mod spread;
 mod tree;
-mod units;
+pub(crate) mod units;
 
 formats! {
     sysbench,
@@ -21,7 +21,6 @@ formats! {
     benchbase,
     benchbase_csv,
     wrk,
-    ab,
     hey,
     oha,
     fio,
@@ -29,7 +28,6 @@ formats! {
     jmeter,
     k6,
     vegeta,
-    siege,
     iperf3,
     redis_benchmark,
     memtier_benchmark,
@@ -59,9 +57,6 @@ formats! {
     nuttcp,
     ioping,
     time,
-    h2load,
-    httperf,
-    sockperf,
     qperf,
     cyclictest,
     dbench,

@@ -16,6 +16,16 @@ pub struct Name {
 }
 
 impl Name {
+    /// In which unit it is.
+    pub(crate) fn unit(self) -> &'static str {
+        self.unit
+    }
+
+    /// Which direction is good: `higher`, `lower` or `neither`.
+    pub(crate) fn better(self) -> &'static str {
+        self.better
+    }
+
     /// Whether it is a time that something took.
     pub(super) fn is_time(self) -> bool {
         matches!(self.unit, "ms" | "s")
@@ -154,6 +164,79 @@ pub const JITTER: Name = lower("jitter", "ms");
 pub const CPU_LOCAL: Name = lower("cpu_local", "%");
 /// CPU used by the other side, of all its CPUs.
 pub const CPU_REMOTE: Name = lower("cpu_remote", "%");
+
+/// All of them, for descriptions, which name them.
+const ALL: &[Name] = &[
+    THROUGHPUT,
+    NEW_ORDERS,
+    TPM,
+    REQUESTS_PER_S,
+    TRANSACTIONS,
+    REQUESTS,
+    READS,
+    WRITES,
+    OTHERS,
+    READS_PER_S,
+    WRITES_PER_S,
+    SYNCS_PER_S,
+    TRANSFER_BYTES,
+    TRANSFER_BYTES_PER_S,
+    READ_BYTES_PER_S,
+    WRITE_BYTES_PER_S,
+    ELAPSED,
+    ELAPSED_MIN,
+    ELAPSED_MAX,
+    CLIENTS,
+    CONCURRENCY,
+    THREADS,
+    OFFERED_PER_S,
+    ERRORS,
+    ERRORS_PER_S,
+    ERROR_SHARE,
+    RETRIES,
+    SKIPPED,
+    OVER_LIMIT,
+    RECONNECTS,
+    RECONNECTS_PER_S,
+    LATENCY_MEAN,
+    LATENCY_SD,
+    LATENCY_MIN,
+    LATENCY_MAX,
+    CONNECT_TIME,
+    CONNECT_MEAN,
+    LAG_MEAN,
+    LAG_MAX,
+    BUSY,
+    CLIENT_TRANSACTIONS_MEAN,
+    CLIENT_TRANSACTIONS_SD,
+    CLIENT_BUSY_MEAN,
+    CLIENT_BUSY_SD,
+    ELAPSED_MEAN,
+    ELAPSED_MEDIAN,
+    ELAPSED_SD,
+    USER_MEAN,
+    SYSTEM_MEAN,
+    ITERATIONS,
+    TIME_PER_OP,
+    CPU_TIME_PER_OP,
+    ALLOC_BYTES_PER_OP,
+    ALLOCS_PER_OP,
+    RETRANSMITS,
+    LOST_SHARE,
+    JITTER,
+    CPU_LOCAL,
+    CPU_REMOTE,
+];
+
+/// The result that is called `name`.
+pub(crate) fn named(name: &str) -> Option<Name> {
+    ALL.iter().copied().find(|known| known.name == name)
+}
+
+/// What the results are called.
+pub(crate) fn all() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|known| known.name)
+}
 
 /// The name under which distributions of latency are kept.
 pub const LATENCY_BUCKETS: &str = "latency_ms";

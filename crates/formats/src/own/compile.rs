@@ -9,6 +9,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::{
     document::{Keys, Said, Source, Wrong, list, number_of, perhaps},
+    results::{Pairs, ResultRule},
     value::{Amount, Cell, Groups, Template},
 };
 use crate::generic::{sheet::Decimal, when::When};
@@ -29,6 +30,7 @@ pub(super) const OF_HOST: &str = "host";
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) lines: Vec<Line>,
+    pub(super) pairs: Option<Pairs>,
     pub(super) ignore: Vec<Regex>,
     pub(super) timing: Option<Timing>,
     pub(super) host: Option<String>,
@@ -47,6 +49,8 @@ pub(super) struct Timing {
     pub(super) date: Option<String>,
     pub(super) interval: Option<f64>,
     pub(super) is_clock: bool,
+    /// The tool whose outputs are each of a moment, where they are.
+    pub(super) moments_of: Option<String>,
 }
 
 /// One pattern and what its lines become.
@@ -64,6 +68,9 @@ pub(super) struct Line {
     /// How long the interval is that ends with it, as it says itself.
     pub(super) interval: Option<Amount>,
     pub(super) rows: Vec<RowRule>,
+    pub(super) results: Vec<ResultRule>,
+    /// Whether a report begins here.
+    pub(super) begins: bool,
     /// Whether it becomes events only: its time is its own.
     pub(super) is_event: bool,
 }
@@ -88,9 +95,23 @@ pub(super) struct RowRule {
     pub(super) is_timed: bool,
 }
 
-const TOP: &[&str] = &["summary", "example", "host", "decimal", "ignore", "labels", "recognise", "time", "line"];
-const OF_TIME: &[&str] = &["format", "zone", "date", "interval"];
-const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "row"];
+const TOP: &[&str] = &[
+    "summary",
+    "example",
+    "host",
+    "decimal",
+    "ignore",
+    "labels",
+    "recognise",
+    "time",
+    "line",
+    "report",
+    "table",
+    "pairs",
+    "json",
+];
+const OF_TIME: &[&str] = &["format", "zone", "date", "interval", "command"];
+const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "begins", "results", "row"];
 
 /// The keys of the whole file.
 pub(super) fn top<'t, 's>(source: Source<'s>, table: &'t toml::de::DeTable<'s>) -> Result<Keys<'t, 's>, Wrong> {
@@ -126,8 +147,9 @@ impl Rules {
             Some(said) => return Err(source.wrong(said.at, "`decimal` is \".\" or \",\"")),
         };
         let lines = top.tables("line", "[[line]]", OF_LINE)?;
-        if lines.is_empty() {
-            return Err(source.wrong(0, "there is no [[line]]: nothing would be read"));
+        let pairs = Pairs::read(top)?;
+        if lines.is_empty() && pairs.is_none() {
+            return Err(source.wrong(0, "there is no [[line]], [[table]], [pairs] or [json]: nothing would be read"));
         }
         if lines.len() > MOST_LINES {
             return Err(
@@ -147,18 +169,11 @@ impl Rules {
         let context = Context { name, source, kept: &kept, timing: timing.as_ref(), labels };
         let lines: Result<Vec<_>, _> = lines.iter().zip(patterns).map(|(keys, of)| context.line(*keys, of)).collect();
         let lines = lines?;
-        if lines.iter().all(|line| line.rows.is_empty()) {
-            return Err(source.wrong(0, "no [[line]] has a [[line.row]]: nothing would be read"));
+        if pairs.is_none() && lines.iter().all(|line| line.rows.is_empty() && line.results.is_empty()) {
+            return Err(source.wrong(0, "no [[line]] has a [[line.row]] or `results`: nothing would be read"));
         }
         let host = top.text("host")?.map(|said| said.text.to_owned());
-        Ok(Rules { lines, ignore: ignore?, timing, host, decimal, kept })
-    }
-
-    /// The tables that are filled.
-    pub(super) fn tables(&self) -> Vec<&'static Table> {
-        let filled =
-            |table: &&&Table| self.lines.iter().flat_map(|line| &line.rows).any(|row| row.table.id == table.id);
-        TABLES.iter().filter(filled).copied().collect()
+        Ok(Rules { lines, pairs, ignore: ignore?, timing, host, decimal, kept })
     }
 }
 
@@ -167,7 +182,8 @@ impl Timing {
         let source = keys.source;
         let said = keys.needed("format", "\"iso\"")?;
         let has = |name: &str| patterns.iter().any(|pattern| pattern.group(name).is_some());
-        let counted = said.text == "counted";
+        let moments = said.text == "moments";
+        let counted = moments || said.text == "counted";
         let missing = match (counted, has(TIME)) {
             (false, false) => Some("no pattern has a group `(?<time>…)`; add one, or say `format = \"counted\"`"),
             (true, true) => Some("a pattern has a group `time`, but times are `counted`; say how it is written"),
@@ -209,13 +225,15 @@ impl Timing {
                 None => return Err(keys.wrong_type("interval", value, "seconds, more than 0")),
             },
         };
-        Ok(Timing { when, zone, date: date.map(|said| said.text.to_owned()), interval, is_clock })
+        let command = keys.text("command")?.map_or(String::new(), |said| said.text.to_owned());
+        let moments_of = moments.then_some(command);
+        Ok(Timing { moments_of, when, zone, date: date.map(|said| said.text.to_owned()), interval, is_clock })
     }
 }
 
 /// Tries a form of `strftime` with a date.
 fn check_form(form: &str, with_time: bool) -> Result<(), String> {
-    const WORDS: &str = "expected `iso`, `clock`, `counted`, `epoch_s`, `epoch_ms`, `epoch_us`, `epoch_ns`, `elapsed_s`, \
+    const WORDS: &str = "expected `iso`, `clock`, `counted`, `moments`, `epoch_s`, `epoch_ms`, `epoch_us`, `epoch_ns`, `elapsed_s`, \
                          `elapsed_ms`, `elapsed_us`, or a form of strftime such as `%d.%m.%Y %H:%M:%S`";
     if !form.contains('%') {
         let known = WORDS.split('`').filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
@@ -312,6 +330,10 @@ impl<'s> Context<'_, 's> {
         }
         let rows: Result<Vec<_>, _> = rows.iter().map(|row| self.row(*row, groups)).collect();
         let rows = rows?;
+        let results = match keys.table("results", "results", &[])? {
+            Some(results) => ResultRule::read_all(results, groups)?,
+            None => Vec::new(),
+        };
         let number = |name: &String| pattern.group(name).zip(slot(name));
         Ok(Line {
             time,
@@ -321,6 +343,8 @@ impl<'s> Context<'_, 's> {
             forget,
             sample: pattern.sample,
             interval,
+            results,
+            begins: keys.flag("begins")?,
             is_event: !rows.is_empty() && rows.iter().all(|row| row.table.shape == Shape::Events),
             rows,
             pattern: pattern.regex,

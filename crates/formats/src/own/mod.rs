@@ -1,13 +1,20 @@
-//! Formats that a store brings as files: patterns of lines in TOML, compiled into rules; and rows as programs print them.
+//! Formats that are described in TOML, shipped ones and those of a store; and rows as a store's programs print them.
 //!
-//! `document.rs` reads TOML strictly, `compile.rs` turns it into rules, `read.rs` reads a text by them. Nothing here opens a
-//! file: whoever has a store hands in texts. `docs/own-formats.md` describes the file.
+//! `document.rs` reads TOML strictly. What it says becomes rules: `compile.rs` for patterns of lines, `results.rs` for
+//! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` says where a value goes. `read.rs` and `tables.rs` read texts by
+//! them. Nothing here opens a file: whoever has a store hands in texts. `docs/own-formats.md` describes the file.
 
 mod compile;
 mod document;
+mod documents;
+mod goal;
 mod json_rows;
 mod read;
 mod recognise;
+mod report;
+mod results;
+pub(crate) mod shipped;
+mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unit;
@@ -15,20 +22,24 @@ mod value;
 
 use super::{About, Head, Input, Out, OwnFormat, Sure, any};
 use compile::Rules;
-use document::Source;
 pub use document::Wrong;
+use document::{Keys, Source};
+use documents::Document;
 pub use json_rows::JsonRows;
 use recognise::Recognise;
+use report::Report;
 
 /// The longest file of a format.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A format whose lines a file describes by patterns.
+/// A format that a file describes.
 #[derive(Debug)]
 pub struct TextFormat {
     about: About,
     recognise: Option<Recognise>,
-    rules: Rules,
+    rules: Option<Rules>,
+    report: Option<Report>,
+    document: Option<Document>,
 }
 
 impl TextFormat {
@@ -44,34 +55,74 @@ impl TextFormat {
         if text.len() > MOST_BYTES {
             return Err(source.wrong(0, format!("it is longer than {MOST_BYTES} bytes; write a program instead")));
         }
+        let format = TextFormat::described(name, file, text, digest)?;
+        if let Some(text) = format.recognise.as_ref().and_then(Recognise::claims_commonplace) {
+            let at = text.lines().next().unwrap_or_default();
+            let why = format!(
+                "[recognise] would also take a text that begins `{at}`, which many programs print; name what only this tool does"
+            );
+            return Err(source.wrong(format.recognise_at(source), why));
+        }
+        Ok(format)
+    }
+
+    /// As [`TextFormat::parse`], for a shipped format too, whose name is known and whose text a test has checked.
+    fn described(name: &str, file: &str, text: &str, digest: &str) -> Result<TextFormat, Wrong> {
+        let source = Source { file, text };
         let document = source.parse()?;
         let top = compile::top(source, document.get_ref())?;
-        let summary = top.needed("summary", "\"what prints such texts\"")?;
-        let recognise = match top.table("recognise", "[recognise]", recognise::KEYS)? {
-            Some(keys) => Some(Recognise::read(keys)?),
-            None => None,
+        let name = any::lasting(name);
+        let about = TextFormat::outlined(&top, name, file, digest)?;
+        let report = Report::read(name, &top)?;
+        let json = Document::read(&top)?;
+        let rules = match (top.value("line").or(top.value("pairs")), report.is_some() || json.is_some()) {
+            (None, true) => None,
+            (Some(line), _) if report.is_some() => {
+                let why = "a text is read by `[[table]]`, or by `[[line]]` and `[pairs]`, not by both: leave one of them away";
+                return Err(source.wrong(line.span().start, why));
+            }
+            _ => Some(Rules::read(name, &top)?),
         };
-        let rules = Rules::read(name, &top)?;
-        let example = top.text("example")?;
-        let about = About {
-            name: any::lasting(name),
-            file: file.to_owned(),
-            digest: digest.to_owned(),
-            summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
-            tables: rules.tables(),
-            example: example.map(|said| said.text.to_owned()).unwrap_or_default(),
-            is_program: false,
-            recognises: recognise.is_some(),
-            instead_of: recognise.as_ref().and_then(|recognise| recognise.instead_of.clone()),
-        };
-        let format = TextFormat { about, recognise, rules };
-        if let Some(example) = example
+        let recognise = TextFormat::recognised(&top)?;
+        let format = TextFormat { about, recognise, rules, report, document: json };
+        if let Some(example) = top.text("example")?
             && format.recognise.is_some()
             && format.sniff(&Head { text: example.text }) != Sure::Certain
         {
             return Err(source.wrong(example.at, "`example` is not recognised by [recognise]: one of both is wrong"));
         }
         Ok(format)
+    }
+
+    /// What it is, without what it reads.
+    fn outlined(top: &Keys<'_, '_>, name: &'static str, file: &str, digest: &str) -> Result<About, Wrong> {
+        let summary = top.needed("summary", "\"what prints such texts\"")?;
+        let recognise = top.table("recognise", "[recognise]", recognise::KEYS)?;
+        let instead_of = recognise.map(|keys| keys.text("instead_of")).transpose()?.flatten();
+        Ok(About {
+            name,
+            file: file.to_owned(),
+            digest: digest.to_owned(),
+            summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
+            tables: goal::tables(top),
+            example: top.text("example")?.map(|said| said.text.to_owned()).unwrap_or_default(),
+            is_program: false,
+            recognises: recognise.is_some(),
+            instead_of: instead_of.map(|said| said.text.to_owned()),
+        })
+    }
+
+    /// How its texts are recognised, if they are.
+    fn recognised(top: &Keys<'_, '_>) -> Result<Option<Recognise>, Wrong> {
+        let pairs = top.table("pairs", "[pairs]", results::OF_PAIRS)?;
+        let between = pairs.map(|pairs| pairs.text("between")).transpose()?.flatten().map_or(":", |said| said.text);
+        let keys = top.table("recognise", "[recognise]", recognise::KEYS)?;
+        keys.map(|keys| Recognise::read(keys, between)).transpose()
+    }
+
+    /// Where `[recognise]` stands, for messages.
+    fn recognise_at(&self, source: Source<'_>) -> usize {
+        source.text.find("[recognise]").unwrap_or(0)
     }
 }
 
@@ -85,6 +136,12 @@ impl OwnFormat for TextFormat {
     }
 
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
-        read::read(&self.rules, input, out);
+        let is_json = self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with('{');
+        match (&self.document, &self.report, &self.rules) {
+            (Some(document), ..) if is_json => document.run(input, out),
+            (_, Some(report), _) => tables::read(report, input, out),
+            (.., Some(rules)) => read::read(rules, input, out),
+            _ => {}
+        }
     }
 }

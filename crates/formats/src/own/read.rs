@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     compile::{Line, RowRule, Rules, Timing},
+    results::Runs,
     unit::Per,
     value::{Amount, Cell, From},
 };
@@ -16,6 +17,7 @@ use crate::{
         sheet::{Decimal, missing, number_in},
         when::Times,
     },
+    procps::moments::{Moments as Outputs, is_prompt},
     scaled,
 };
 
@@ -36,7 +38,15 @@ pub(super) fn read(rules: &Rules, input: &mut Input<'_>, out: &mut Out<'_>) {
         }
         match reader.matching(text) {
             Some(at) => reader.line(at, number, text, out),
-            None => out.unknown(number, text, "no pattern matches"),
+            None => match &rules.pairs {
+                Some(pairs) => {
+                    if let Err(why) = reader.runs.pair(pairs, text, out) {
+                        out.unknown(number, text, why);
+                    }
+                }
+                None if reader.is_around(text, out) => {}
+                None => out.unknown(number, text, "no pattern matches"),
+            },
         }
     }
 }
@@ -54,6 +64,7 @@ struct Reader<'r> {
     totals: FxHashMap<(usize, usize, usize, String), (Micros, f64)>,
     text: String,
     labels: Labels,
+    runs: Runs,
     /// The host, as far as the content says it: part of what tells series apart.
     host: String,
 }
@@ -92,6 +103,7 @@ impl<'r> Reader<'r> {
             totals: FxHashMap::default(),
             text: String::new(),
             labels: Labels::default(),
+            runs: Runs::new(),
             host: String::new(),
         };
         reader.ticker = reader.usual(head, out.hints());
@@ -121,6 +133,13 @@ impl<'r> Reader<'r> {
         each.filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at)).next()
     }
 
+    /// Whether a line stands around outputs that are each of a moment: a time, or the prompt with the command.
+    fn is_around(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        let Some(Moments { outputs: Some(outputs), timing, .. }) = &mut self.moments else { return false };
+        let command = timing.moments_of.as_deref().unwrap_or_default();
+        outputs.take(text, out).is_some() || is_prompt(text.trim(), command)
+    }
+
     fn line(&mut self, at: usize, number: u64, text: &str, out: &mut Out<'_>) {
         let rules = self.rules;
         let line = &rules.lines[at];
@@ -137,6 +156,15 @@ impl<'r> Reader<'r> {
         }
         for (place, row) in line.rows.iter().enumerate() {
             self.row((at, place), row, number, text, out);
+        }
+        if line.begins {
+            self.runs.begin();
+        }
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        for rule in &line.results {
+            if let Err(found) = self.runs.write(rule, |from| values.get(from), out) {
+                out.unknown(number, found, "no figure");
+            }
         }
         // An event is at a moment between samples, and ends no interval.
         if line.is_event {
@@ -159,7 +187,7 @@ impl<'r> Reader<'r> {
         if moments.timing.when.is_none() {
             if line.sample {
                 let (t, dt) = moments.count(out);
-                (self.t, self.dt) = (Some(t), Some(dt));
+                (self.t, self.dt) = (Some(t), dt);
             }
         } else {
             match moments.stamp(line, &values, out) {
@@ -327,6 +355,8 @@ struct Moments<'r> {
     timing: &'r Timing,
     times: Times,
     relative: Option<Relative>,
+    /// What tells times of outputs that are each of a moment.
+    outputs: Option<Outputs>,
     /// The date that a line said, for those that follow with a time of day.
     date: String,
     stamp: String,
@@ -335,13 +365,18 @@ struct Moments<'r> {
 impl<'r> Moments<'r> {
     fn new(timing: &'r Timing, out: &Out<'_>) -> Moments<'r> {
         let times = Times::in_zone(out, timing.zone.clone());
-        Moments { timing, times, relative: None, date: String::new(), stamp: String::new() }
+        let outputs = timing.moments_of.as_ref().map(|_| Outputs::new(out));
+        Moments { timing, times, relative: None, outputs, date: String::new(), stamp: String::new() }
     }
 
     /// The next sample's time and length.
-    fn count(&mut self, out: &mut Out<'_>) -> (Micros, f64) {
+    fn count(&mut self, out: &mut Out<'_>) -> (Micros, Option<f64>) {
+        if let Some(outputs) = &mut self.outputs {
+            return outputs.next(out);
+        }
         let interval = self.timing.interval;
-        self.relative.get_or_insert_with(|| Relative::new(out, interval)).tick()
+        let (t, dt) = self.relative.get_or_insert_with(|| Relative::new(out, interval)).tick();
+        (t, Some(dt))
     }
 
     /// The moment that a line tells; None when it tells none, and as an error what cannot be read.

@@ -4,23 +4,36 @@ use regex::Regex;
 
 use super::{
     compile::pattern,
-    document::{Keys, Wrong},
+    document::{Keys, Said, Wrong},
+    results::{Pairs, same_key},
 };
-use crate::{Head, Sure, document::is_document};
+use crate::{Head, Sure, document::is_document, stamp};
 
 /// What a text must have to be the format's.
 #[derive(Clone, Debug)]
 pub(super) struct Recognise {
     begins: Option<Regex>,
     contains: Vec<Regex>,
-    pub(super) instead_of: Option<String>,
+    /// Patterns of which some line must match one.
+    some: Vec<Regex>,
+    /// Words that some line has one after the other: one of these.
+    header: Vec<String>,
+    /// Whether the line below that one has as many words.
+    row_below: bool,
+    /// Texts that it has, and those that it has not.
+    has: Vec<String>,
+    lacks: Vec<String>,
+    /// Keys of pairs, each of some line, and what stands behind a key.
+    pairs: Vec<String>,
+    between: String,
 }
 
 /// Keys of `[recognise]`.
-pub(super) const KEYS: &[&str] = &["begins", "contains", "instead_of"];
+pub(super) const KEYS: &[&str] =
+    &["begins", "contains", "some", "header", "row_below", "has", "lacks", "pairs", "instead_of"];
 
 /// What many programs print. Who recognises one of these would claim the texts of others.
-const COMMONPLACE: &[&str] = &[
+pub(super) const COMMONPLACE: &[&str] = &[
     "a\n",
     "0\n1\n2\n",
     "3.14 2.72\n",
@@ -43,15 +56,15 @@ const COMMONPLACE: &[&str] = &[
 
 impl Recognise {
     /// Reads `[recognise]`.
-    pub(super) fn read(keys: Keys<'_, '_>) -> Result<Recognise, Wrong> {
+    pub(super) fn read(keys: Keys<'_, '_>, between: &str) -> Result<Recognise, Wrong> {
         let source = keys.source;
         let begins = match keys.text("begins")? {
             Some(said) => Some(pattern(source, said, &format!("^(?:{})", said.text))?),
             None => None,
         };
-        let contains = keys.texts("contains")?;
-        let contains: Result<Vec<_>, _> =
-            contains.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
+        let whole = |said: &Said<'_>| pattern(source, *said, &format!("^(?:{})$", said.text));
+        let contains: Result<Vec<_>, _> = keys.texts("contains")?.iter().map(whole).collect();
+        let some: Result<Vec<_>, _> = keys.texts("some")?.iter().map(whole).collect();
         let instead_of = keys.text("instead_of")?;
         if let Some(said) = instead_of.filter(|said| crate::format(said.text).is_none()) {
             let near = super::document::perhaps(said.text, crate::formats().map(|format| format.name));
@@ -59,26 +72,68 @@ impl Recognise {
                 source.wrong(said.at, format!("`instead_of`: no shipped format is called `{}`{near}", said.text))
             );
         }
-        let recognise =
-            Recognise { begins, contains: contains?, instead_of: instead_of.map(|said| said.text.to_owned()) };
-        if recognise.begins.is_none() && recognise.contains.is_empty() {
-            let why = "[recognise] says nothing that a text must have: add `begins = '…'` or `contains = ['…']`, or leave \
-                       [recognise] away to read only what `--as` names";
-            return Err(source.wrong(keys.at, why));
-        }
-        if let Some(text) = COMMONPLACE.iter().find(|text| recognise.claims(&Head { text })) {
-            let line = text.lines().next().unwrap_or_default();
-            let why = format!(
-                "[recognise] would also take a text that begins `{line}`, which many programs print; name what only this tool does"
-            );
+        let texts = |key: &str| keys.texts(key).map(|texts| texts.iter().map(|said| said.text.to_owned()).collect());
+        let recognise = Recognise {
+            begins,
+            contains: contains?,
+            some: some?,
+            header: texts("header")?,
+            row_below: keys.flag("row_below")?,
+            has: texts("has")?,
+            lacks: texts("lacks")?,
+            pairs: texts("pairs")?,
+            between: between.to_owned(),
+        };
+        if recognise.asks_nothing() {
+            let why = "[recognise] says nothing that a text must have: add `begins = '…'`, `contains = ['…']` or `header = \"…\"`, \
+                       or leave [recognise] away to read only what `--as` names";
             return Err(source.wrong(keys.at, why));
         }
         Ok(recognise)
     }
 
+    fn asks_nothing(&self) -> bool {
+        self.begins.is_none()
+            && self.contains.is_empty()
+            && self.some.is_empty()
+            && [&self.header, &self.has, &self.pairs].into_iter().all(Vec::is_empty)
+    }
+
+    /// What many programs print and it would take too.
+    pub(super) fn claims_commonplace(&self) -> Option<&'static str> {
+        COMMONPLACE.iter().copied().find(|text| self.claims(&Head { text }))
+    }
+
     fn claims(&self, head: &Head<'_>) -> bool {
+        let has = |text: &String| memchr::memmem::find(head.text.as_bytes(), text.as_bytes()).is_some();
         self.begins.as_ref().is_none_or(|begins| begins.is_match(head.first()))
+            && self.has.iter().all(has)
+            && !self.lacks.iter().any(has)
+            && (self.header.is_empty() || self.header.iter().any(|words| self.has_header(head, words)))
+            && self.pairs.iter().all(|key| head.any(|line| self.is_pair(line, key)))
             && self.contains.iter().all(|pattern| head.any(|line| pattern.is_match(line)))
+            && (self.some.is_empty() || head.any(|line| self.some.iter().any(|pattern| pattern.is_match(line))))
+    }
+
+    fn has_header(&self, head: &Head<'_>, words: &str) -> bool {
+        if !self.row_below {
+            return head.has_words(words);
+        }
+        let bare = |line: &'_ str| stamp(line).map_or(line.len(), |stamp| stamp.rest.len());
+        let mut lines = head.lines().map(|line| &line[line.len() - bare(line)..]).peekable();
+        while let Some(line) = lines.next() {
+            let count = |line: &str| line.split_ascii_whitespace().count();
+            let follows = lines.peek().is_some_and(|next| count(next) == count(line));
+            if follows && (Head { text: line }).has_words(words) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a line is a pair with the key.
+    fn is_pair(&self, line: &str, key: &str) -> bool {
+        Pairs::cut_at(line, &self.between).is_some_and(|(found, _)| same_key(key, found))
     }
 
     /// Certain, or no.

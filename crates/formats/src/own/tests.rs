@@ -1,6 +1,8 @@
 //! Formats of stores against their fixtures, and wrong files against what is said of them.
 
 mod files;
+mod reports;
+mod shipped;
 mod texts;
 
 use std::{

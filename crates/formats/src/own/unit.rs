@@ -58,6 +58,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("h", Dimension::Time, 3600.0),
     ("%", Dimension::Share, 0.01),
     ("ratio", Dimension::Share, 1.0),
+    ("cores", Dimension::Share, 1.0),
     ("Hz", Dimension::Frequency, 1.0),
     ("kHz", Dimension::Frequency, 1e3),
     ("MHz", Dimension::Frequency, 1e6),
@@ -103,10 +104,15 @@ fn taken(dimension: Dimension, rate: bool) -> String {
 /// # Errors
 /// As [`conversion`].
 pub(super) fn free_conversion(text: &str) -> Result<Conversion, String> {
+    conversion(text, free_unit(text))
+}
+
+/// The unit in which such a column holds values that are written in `text`.
+pub(super) fn free_unit(text: &str) -> Unit {
     let quantity = text.strip_suffix("total").or_else(|| text.rsplit_once('/').map(|(quantity, _)| quantity));
     let name = quantity.unwrap_or(text).trim_end();
     let dimension = UNITS.iter().find(|(known, _, _)| *known == name).map(|(_, dimension, _)| *dimension);
-    let unit = match (dimension, quantity.is_some()) {
+    match (dimension, quantity.is_some()) {
         (Some(Dimension::Bytes), false) => Unit::Bytes,
         (Some(Dimension::Bytes), true) => Unit::BytesPerS,
         (Some(Dimension::Time), false) => Unit::Seconds,
@@ -115,8 +121,7 @@ pub(super) fn free_conversion(text: &str) -> Result<Conversion, String> {
         (Some(Dimension::Frequency), _) => Unit::Hertz,
         (_, true) => Unit::PerS,
         (_, false) => Unit::None,
-    };
-    conversion(text, unit)
+    }
 }
 
 /// How values become those of a column in `unit` whose values are written in `text`.

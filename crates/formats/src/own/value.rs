@@ -27,7 +27,7 @@ pub(super) struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    fn find(&self, name: &str) -> Result<From, String> {
+    pub(super) fn find(&self, name: &str) -> Result<From, String> {
         if let Some(at) = self.line.iter().position(|own| own.as_deref() == Some(name)) {
             return Ok(From::Line(at));
         }

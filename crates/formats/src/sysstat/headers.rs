@@ -6,18 +6,18 @@ const MAX_HEADERS: usize = 256;
 /// What stands under the header lines of an input. Tools repeat them with every report, so that
 /// making a layout each time would cost as much as reading the rows.
 #[derive(Debug)]
-pub(super) struct Headers<S> {
+pub(crate) struct Headers<S> {
     known: Vec<(Box<str>, S)>,
     current: Option<usize>,
 }
 
 impl<S> Headers<S> {
-    pub(super) fn new() -> Headers<S> {
+    pub(crate) fn new() -> Headers<S> {
         Headers { known: Vec::new(), current: None }
     }
 
     /// Goes to what stands under the header line `line`, which is made by `make` if it is new.
-    pub(super) fn enter(&mut self, line: &str, make: impl FnOnce() -> S) -> &mut S {
+    pub(crate) fn enter(&mut self, line: &str, make: impl FnOnce() -> S) -> &mut S {
         let found = self.known.iter().position(|(header, _)| **header == *line);
         let place = found.unwrap_or_else(|| {
             if self.known.len() >= MAX_HEADERS {
@@ -31,12 +31,12 @@ impl<S> Headers<S> {
     }
 
     /// What stands under the last header line.
-    pub(super) fn current(&self) -> Option<&S> {
+    pub(crate) fn current(&self) -> Option<&S> {
         self.current.and_then(|place| self.known.get(place)).map(|(_, section)| section)
     }
 
     /// No header line holds any more.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.current = None;
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What a document holds.
-pub(super) enum Part<'a> {
+pub(crate) enum Part<'a> {
     /// Something about the host: `nodename`, `date` and the like.
     Host(&'a str, &'a Value),
     /// One report.
@@ -25,7 +25,7 @@ pub(super) enum Part<'a> {
 }
 
 /// Whether `head` begins as such a document does and has one of `keys`.
-pub(super) fn is_document(head: &Head<'_>, keys: &[&str]) -> bool {
+pub(crate) fn is_document(head: &Head<'_>, keys: &[&str]) -> bool {
     let text = head.text.trim_start();
     text.starts_with('{')
         && text.get(1..).is_some_and(|t| t.trim_start().starts_with("\"sysstat\""))
@@ -35,7 +35,7 @@ pub(super) fn is_document(head: &Head<'_>, keys: &[&str]) -> bool {
 }
 
 /// The stamps of reports in the lines of a document.
-pub(super) fn stamp_in(line: &str) -> Option<&str> {
+pub(crate) fn stamp_in(line: &str) -> Option<&str> {
     line.split_once("\"timestamp\"")?.1.split('"').nth(1)
 }
 
@@ -46,13 +46,13 @@ fn time(text: &str) -> Option<Time> {
 }
 
 /// Whether the report since boot was left out (`-y`), which versions up to 12.7.8 show by a blank line in its place.
-pub(super) fn omits_first(head: &str) -> bool {
+pub(crate) fn omits_first(head: &str) -> bool {
     let Some((_, reports)) = head.split_once("\"statistics\": [") else { return false };
     reports.lines().nth(1).is_some_and(|line| line.trim().is_empty())
 }
 
 /// Hands on the parts of all documents of `input`.
-pub(super) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(Part<'_>, &mut Out<'_>)) {
+pub(crate) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(Part<'_>, &mut Out<'_>)) {
     let mut reader = std::io::BufReader::new(Measured::new(input.bytes()));
     // One document after another, each with a deserializer of its own that goes on in the reader.
     let mut documents = serde_json::Deserializer::from_reader(&mut reader);
@@ -69,7 +69,7 @@ pub(super) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(
 }
 
 /// Hands on the reports of a tool that stamps them with times of day, each with its time and length.
-pub(super) fn reports(
+pub(crate) fn reports(
     input: &mut Input<'_>,
     out: &mut Out<'_>,
     mut on: impl FnMut(&Map<String, Value>, (Micros, Option<f64>), &mut Out<'_>),
@@ -92,7 +92,7 @@ pub(super) fn reports(
 }
 
 /// Takes what a document says of its host: the name, and the date on which the tool was begun.
-pub(super) fn host(key: &str, value: &Value, times: &mut Times, out: &mut Out<'_>) {
+pub(crate) fn host(key: &str, value: &Value, times: &mut Times, out: &mut Out<'_>) {
     let text = value.as_str().unwrap_or("");
     if key == "nodename" {
         out.set_host(text);
@@ -179,12 +179,12 @@ impl<'de, F: FnMut(Part<'_>)> Visitor<'de> for Walk<'_, F> {
 }
 
 /// The objects of the array `key` of a report.
-pub(super) fn objects<'v>(report: &'v Map<String, Value>, key: &str) -> impl Iterator<Item = &'v Map<String, Value>> {
+pub(crate) fn objects<'v>(report: &'v Map<String, Value>, key: &str) -> impl Iterator<Item = &'v Map<String, Value>> {
     report.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
 }
 
 /// A label of an object, which some versions write as a number.
-pub(super) fn label(object: &Map<String, Value>, key: &str) -> String {
+pub(crate) fn label(object: &Map<String, Value>, key: &str) -> String {
     match object.get(key) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
@@ -194,19 +194,22 @@ pub(super) fn label(object: &Map<String, Value>, key: &str) -> String {
 
 /// The columns of one table that an object has under the names that its tool prints as headers, with
 /// or without the percent sign. Other numbers go to `metric`.
-pub(super) struct Columns {
-    pub(super) format: &'static str,
-    pub(super) table: &'static Table,
-    pub(super) known: &'static [Field],
+pub(crate) struct Columns<'k> {
+    pub(crate) format: &'static str,
+    pub(crate) table: &'static Table,
+    pub(crate) known: &'k [Field],
 }
 
-impl Columns {
-    fn field(&self, key: &str) -> Option<&'static Field> {
+impl<'k> Columns<'k> {
+    fn field(&self, key: &str) -> Option<&'k Field> {
         self.known.iter().find(|f| f.header() == key || f.header().strip_prefix('%') == Some(key))
     }
 
     /// Gives the place and the value of each known column, NULLs left out.
-    pub(super) fn values<'v>(&self, object: &'v Map<String, Value>) -> impl Iterator<Item = (usize, f64)> + use<'v> {
+    pub(crate) fn values<'v>(
+        &self,
+        object: &'v Map<String, Value>,
+    ) -> impl Iterator<Item = (usize, f64)> + use<'v, 'k> {
         let zero = |key: &&str| object.get(*key).is_none_or(|v| v.as_f64() == Some(0.0));
         let fields: Vec<_> = object.iter().filter_map(|(key, v)| Some((self.field(key)?, v.as_f64()?))).collect();
         fields.into_iter().filter_map(move |(field, value)| {
@@ -218,7 +221,7 @@ impl Columns {
     }
 
     /// Writes a row with the columns of `object`.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         out: &mut Out<'_>,
         (t, dt): (Micros, Option<f64>),
@@ -235,7 +238,7 @@ impl Columns {
     }
 
     /// Writes the numbers of `object` that no column is known for.
-    pub(super) fn metrics(
+    pub(crate) fn metrics(
         &self,
         out: &mut Out<'_>,
         at: (Micros, Option<f64>),

@@ -1,9 +1,8 @@
 //! The sysstat package of Linux: text and JSON of its tools, in every era.
 
-mod headers;
-mod json;
-mod named;
-mod times;
+pub(crate) mod headers;
+pub(crate) mod json;
+pub(crate) mod times;
 
 formats! {
     mpstat,
@@ -12,8 +11,4 @@ formats! {
     mpstat_json,
     pidstat,
     pidstat_json,
-    cifsiostat,
-    cifsiostat_json,
-    tapestat,
-    tapestat_json,
 }

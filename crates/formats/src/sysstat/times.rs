@@ -11,7 +11,7 @@ use crate::{Clock, Out, Relative, Ticker, civil_date, civil_time, ctime};
 
 /// The time that stands before a report.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stamp {
+pub(crate) enum Stamp {
     /// A date and time in the zone of the host.
     Civil(DateTime),
     /// A moment with an offset.
@@ -22,7 +22,7 @@ pub(super) enum Stamp {
 
 impl Stamp {
     /// The moment, by the clock's date and zone where the stamp does not say.
-    pub(super) fn moment(&self, clock: &mut Clock, out: &mut Out<'_>) -> Micros {
+    pub(crate) fn moment(&self, clock: &mut Clock, out: &mut Out<'_>) -> Micros {
         match self {
             Stamp::Time(time) => clock.at(*time, out),
             Stamp::Civil(when) => clock.moment(*when),
@@ -31,7 +31,7 @@ impl Stamp {
     }
 
     /// Seconds since some moment, the same one for all stamps of a kind.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         match self {
             Stamp::Civil(when) => when.duration_since(DateTime::ZERO).as_secs_f64(),
             Stamp::Exact(t) => t.as_second() as f64,
@@ -42,7 +42,7 @@ impl Stamp {
 
 /// Gives each report its time and length: its stamp's, or one interval after the last.
 #[derive(Debug)]
-pub(super) struct Times {
+pub(crate) struct Times {
     clock: Clock,
     ticker: Ticker,
     /// Counts reports that have no time.
@@ -57,29 +57,29 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(out: &Out<'_>, ticker: Ticker, usual: Option<f64>) -> Times {
+    pub(crate) fn new(out: &Out<'_>, ticker: Ticker, usual: Option<f64>) -> Times {
         let clock = Clock::new(out.hints());
         Times { clock, ticker, counter: None, usual, stamp: None, last: None, dt: None }
     }
 
     /// Something in a report tells how long it is.
-    pub(super) fn usual_is(&mut self, seconds: f64) {
+    pub(crate) fn usual_is(&mut self, seconds: f64) {
         self.usual = Some(seconds);
     }
 
     /// The tool was begun on `date`.
-    pub(super) fn begin(&mut self, date: Date) {
+    pub(crate) fn begin(&mut self, date: Date) {
         self.clock.set_date(date);
         self.ticker.restart();
     }
 
     /// The time of the report to come.
-    pub(super) fn stamp(&mut self, stamp: Stamp, out: &mut Out<'_>) {
+    pub(crate) fn stamp(&mut self, stamp: Stamp, out: &mut Out<'_>) {
         self.stamp = Some(stamp.moment(&mut self.clock, out));
     }
 
     /// The next report begins; the one since boot has no length.
-    pub(super) fn report(&mut self, boot: bool, out: &mut Out<'_>) {
+    pub(crate) fn report(&mut self, boot: bool, out: &mut Out<'_>) {
         let (t, dt) = match self.stamp.take() {
             Some(t) => {
                 self.counter = None;
@@ -92,7 +92,7 @@ impl Times {
     }
 
     /// Time and length of the report that began last.
-    pub(super) fn at(&self) -> (Micros, Option<f64>) {
+    pub(crate) fn at(&self) -> (Micros, Option<f64>) {
         (self.last.unwrap_or(Micros(0)), self.dt)
     }
 
@@ -115,7 +115,7 @@ impl Times {
 
 /// Reads a date with a time: `11/21/26 08:23:39`, `21.11.2026 08:23:39 PM`, `2026-11-21T08:23:42+0100`
 /// and what `date` prints; seconds since 1970 that stand alone (`-U`).
-pub(super) fn moment(text: &str) -> Option<Stamp> {
+pub(crate) fn moment(text: &str) -> Option<Stamp> {
     let text = text.trim();
     if !text.as_bytes().first()?.is_ascii_digit() {
         return ctime(text).filter(|c| c.rest.is_empty()).map(civil);

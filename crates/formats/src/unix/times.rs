@@ -15,18 +15,18 @@ const MAX_CHANGES: usize = 64;
 
 /// A tool and the options of its that take an argument.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tool {
-    pub(super) name: &'static str,
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
     /// Letters of options with an argument of their own.
-    pub(super) takes: &'static str,
+    pub(crate) takes: &'static str,
     /// The one of them whose argument is the interval, where it is an option.
-    pub(super) every: Option<char>,
+    pub(crate) every: Option<char>,
     /// Whether its lines begin with counters, of which one may look like seconds since the epoch.
-    pub(super) counters: bool,
+    pub(crate) counters: bool,
     /// Seconds between its samples when nobody says otherwise.
-    pub(super) default_s: f64,
+    pub(crate) default_s: f64,
     /// Whether its first block is since boot (or since the start of each process).
-    pub(super) first_since_boot: bool,
+    pub(crate) first_since_boot: bool,
 }
 
 impl Tool {
@@ -54,7 +54,7 @@ impl Tool {
 }
 
 /// Gives blocks their times and tells which of them are since boot.
-pub(super) struct Times {
+pub(crate) struct Times {
     tool: Tool,
     clock: Clock,
     ticker: Ticker,
@@ -70,7 +70,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(input: &Input<'_>, out: &Out<'_>, tool: Tool) -> Times {
+    pub(crate) fn new(input: &Input<'_>, out: &Out<'_>, tool: Tool) -> Times {
         let head = input.head();
         let seconds = |line: &str| tool.stamp(line).or_else(|| last_word(line)).map(|s| s.when.seconds());
         Times {
@@ -89,7 +89,7 @@ impl Times {
 
     /// Takes the time off the front of a line, if there is one, and gives the rest: nothing for a
     /// line that is only a time.
-    pub(super) fn strip<'a>(&mut self, line: &'a str, out: &mut Out<'_>) -> &'a str {
+    pub(crate) fn strip<'a>(&mut self, line: &'a str, out: &mut Out<'_>) -> &'a str {
         if line.contains(" OSWbb v") {
             // `SunOS OSWbb v8.1.2 db1`
             if let Some(host) = line.split_ascii_whitespace().nth(3) {
@@ -108,14 +108,14 @@ impl Times {
     }
 
     /// The next block is at this time of day, which stands in a column of its own.
-    pub(super) fn at(&mut self, time: Time, out: &mut Out<'_>) {
+    pub(crate) fn at(&mut self, time: Time, out: &mut Out<'_>) {
         self.stamps = self.stamps.saturating_add(1);
         self.stamp = Some(self.clock.at(time, out));
     }
 
     /// Whether the line is known and carries no sample: the command itself, or a change of the
     /// machine (`<<processors added: 1, 3>>`), after which the tool shows averages since boot.
-    pub(super) fn knows(&mut self, line: &str) -> bool {
+    pub(crate) fn knows(&mut self, line: &str) -> bool {
         let line = line.trim();
         if let Some(change) = line.strip_suffix(">>") {
             // A time before it may have taken its own marks along.
@@ -143,7 +143,7 @@ impl Times {
 
     /// Whether the line says how large the system is, as AIX' tools do on top; it becomes a fact when
     /// it is another than before.
-    pub(super) fn configuration(&mut self, line: &str, out: &mut Out<'_>) -> bool {
+    pub(crate) fn configuration(&mut self, line: &str, out: &mut Out<'_>) -> bool {
         let Some(text) = configuration(line) else { return false };
         if self.configuration != text {
             text.clone_into(&mut self.configuration);
@@ -153,19 +153,19 @@ impl Times {
     }
 
     /// The tool was begun anew: the next block does not follow the one before.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.since_boot = self.tool.first_since_boot;
         self.ticker.restart();
     }
 
     /// Whether the content tells when its blocks are, or how far apart.
-    pub(super) fn are_told(&self) -> bool {
+    pub(crate) fn are_told(&self) -> bool {
         self.interval_s.is_some() || self.stamps > 1
     }
 
     /// Begins a block: its time, and its length unless it is since boot. Rows go where they belong
     /// until the next block begins.
-    pub(super) fn begin(&mut self, out: &mut Out<'_>) -> (Micros, Option<f64>) {
+    pub(crate) fn begin(&mut self, out: &mut Out<'_>) -> (Micros, Option<f64>) {
         let (t, dt) = match (self.stamp.take(), self.last) {
             (Some(t), _) => (t, self.ticker.tick(t).or(self.interval_s)),
             (None, None) if self.since_boot => (Relative::elapsed(out).after(0.0), None),
@@ -216,7 +216,7 @@ fn configuration(line: &str) -> Option<&str> {
 }
 
 /// Whether the beginning of an input says how large the system is, which AIX' tools do since 5.3.
-pub(super) fn tells_configuration(input: &Input<'_>) -> bool {
+pub(crate) fn tells_configuration(input: &Input<'_>) -> bool {
     Head { text: &input.head() }.any(|line| configuration(line).is_some())
 }
 

@@ -1,0 +1,105 @@
+//! Reads JSON by a description: rows of the reports of sysstat's tools.
+
+use fenxi_model::{Row, Table};
+use serde_json::{Map, Value};
+
+use super::{
+    document::{Keys, Wrong},
+    goal::Goal,
+    report::TableRule,
+    shipped,
+};
+use crate::{
+    Field, Input, Out, Ticker,
+    generic::labels::Labels,
+    sysstat::{
+        json::{Columns, Part, each, host, label, objects, omits_first, stamp_in},
+        times::{Times, moment},
+    },
+};
+
+/// Keys of `[json]`.
+const OF_JSON: &[&str] = &["like", "rows", "name"];
+
+/// A description's documents: reports of sysstat, with a list of rows each.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// What metrics begin with: they are those of the text.
+    name: &'static str,
+    fields: Vec<Field>,
+    table: &'static Table,
+    place: usize,
+    label: String,
+    /// The list of rows in a report, and what each of them is called by.
+    rows: String,
+    key: String,
+}
+
+impl Document {
+    /// Reads `[json]`, if it is there.
+    pub(super) fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
+        let Some(keys) = top.table("json", "[json]", OF_JSON)? else { return Ok(None) };
+        let source = keys.source;
+        let like = keys.needed("like", "\"tapestat\"")?;
+        let Some(text) = shipped::named(like.text) else {
+            return Err(source.wrong(like.at, format!("no shipped description is called `{}`", like.text)));
+        };
+        let found = text.report.as_ref().and_then(|report| Some((report.name, report.tables.first()?)));
+        let key = |rule: &TableRule| {
+            rule.others.iter().find_map(|(_, goal)| match goal {
+                Goal::Key { table, place, label } => Some((*table, *place, label.clone())),
+                _ => None,
+            })
+        };
+        let Some((name, rule, (table, place, label))) = found.and_then(|(name, rule)| Some((name, rule, key(rule)?)))
+        else {
+            return Err(source.wrong(like.at, format!("`{}` has no [[table]] whose rows have a key", like.text)));
+        };
+        Ok(Some(Document {
+            name,
+            fields: rule.fields.clone(),
+            table,
+            place,
+            label,
+            rows: keys.needed("rows", "\"tape\"")?.text.to_owned(),
+            key: keys.needed("name", "\"tape_device\"")?.text.to_owned(),
+        }))
+    }
+
+    /// Reads all of the input.
+    pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        let head = input.head();
+        let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
+        let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);
+        let omitted = omits_first(&head);
+        drop(head);
+        let mut boot = false;
+        each(input, out, |part, out| match part {
+            Part::Host(key, value) => {
+                boot |= key == "nodename" && !omitted;
+                host(key, value, &mut times, out);
+            }
+            Part::Report(report) => {
+                if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
+                    times.stamp(stamp, out);
+                }
+                let boot = std::mem::replace(&mut boot, false);
+                times.report(boot, out);
+                out.since_boot(boot);
+                self.report(report, &times, out);
+                out.since_boot(false);
+            }
+        });
+    }
+
+    fn report(&self, report: &Map<String, Value>, times: &Times, out: &mut Out<'_>) {
+        let columns = Columns { format: self.name, table: self.table, known: &self.fields };
+        for object in objects(report, &self.rows) {
+            let name = label(object, &self.key);
+            let keys = |row: &mut Row<'_>| {
+                row.str(self.place, name.as_str());
+            };
+            columns.write(out, times.at(), object, keys, Labels::of(&self.label, &name).text());
+        }
+    }
+}

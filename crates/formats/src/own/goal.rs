@@ -1,0 +1,271 @@
+//! Where a value of a table, a pair or a document goes, as a description says it: `"mem.free_bytes 4KiB"`.
+
+use fenxi_model::{TABLES, Table, Type, Unit, catalog::N_COMMON};
+use toml::de::DeValue;
+
+use super::{
+    document::{Keys, perhaps},
+    shipped,
+    unit::{Per, conversion, free_conversion, free_unit},
+};
+use crate::{
+    any::lasting,
+    load::{names, units::milliseconds},
+    number, scaled,
+};
+
+/// Where a value goes.
+#[derive(Clone, Debug)]
+pub(super) enum Goal {
+    /// A column of numbers, in its unit after multiplication.
+    Column { table: &'static Table, place: usize, scale: f64 },
+    /// A column of texts: a key of the row. Metrics of the row have it as the label.
+    Key { table: &'static Table, place: usize, label: String },
+    /// A label of the row's metrics alone.
+    Label(String),
+    /// A metric; without a name of its own it is called as its column is headed.
+    Metric { name: Option<&'static str>, unit: &'static str, scale: f64 },
+    /// A result of the run.
+    Result(ResultGoal),
+    /// The time of day of the row.
+    Time,
+    /// Nowhere: it follows from others.
+    Skip,
+}
+
+/// Which result a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ResultGoal {
+    pub(super) name: String,
+    pub(super) unit: &'static str,
+    pub(super) better: &'static str,
+    pub(super) scale: f64,
+    /// The value says its unit itself: `1.5 MB`, `12 us`.
+    pub(super) says_unit: bool,
+    /// What is left of a whole: of 1 for a ratio, of 100 for percent.
+    pub(super) complement: Option<f64>,
+}
+
+impl ResultGoal {
+    /// The figure at the beginning of a text, in the result's unit.
+    pub(super) fn of(&self, text: &str) -> Option<f64> {
+        let own = match self.unit {
+            _ if !self.says_unit => return number(text.split([' ', '%']).next()?).map(|value| self.value(value)),
+            "ms" => milliseconds(text),
+            "s" => milliseconds(text).map(|ms| ms / 1e3),
+            _ => scaled(text, 1024.0),
+        };
+        own.map(|value| self.complement.map_or(value, |whole| whole - value))
+    }
+
+    /// The value in the result's unit.
+    pub(super) fn value(&self, value: f64) -> f64 {
+        self.complement.map_or(value, |whole| whole - value) * self.scale
+    }
+}
+
+impl Goal {
+    /// Reads `WHERE`, `WHERE UNIT` and what else may follow.
+    ///
+    /// # Errors
+    /// When there is no such column, unit or result: with what was expected.
+    pub(super) fn read(text: &str) -> Result<Goal, String> {
+        let text = text.trim();
+        let (place, rest) = text.split_once(' ').map_or((text, ""), |(place, rest)| (place, rest.trim()));
+        match (place, place.split_once('.')) {
+            ("skip", None) if rest.is_empty() => Ok(Goal::Skip),
+            ("time", None) if rest.is_empty() => Ok(Goal::Time),
+            ("metric", None) => metric(None, rest),
+            (_, Some(("metric", name))) => metric(Some(lasting(name)), rest),
+            (_, Some(("label", name))) if rest.is_empty() => Ok(Goal::Label(name.to_owned())),
+            (_, Some(("result", name))) => result(name, rest).map(Goal::Result),
+            (_, Some((table, column))) => of_table(table, column, rest),
+            _ => Err(format!(
+                "`{text}` is no place: expected `table.column` with a unit behind it where it is not the column's own, \
+                 `metric UNIT`, `metric.name UNIT`, `label.name`, `result.name UNIT`, `time` or `skip`"
+            )),
+        }
+    }
+}
+
+/// The tables that a description's places are of.
+pub(super) fn tables(top: &Keys<'_, '_>) -> Vec<&'static Table> {
+    let mut named = vec![false; TABLES.len()];
+    for key in ["table", "line", "pairs", "json"] {
+        if let Some(value) = top.value(key) {
+            name_tables(key, value.get_ref(), &mut named);
+        }
+    }
+    TABLES.iter().copied().zip(named).filter(|(_, named)| *named).map(|(table, _)| table).collect()
+}
+
+fn name_tables(key: &str, value: &DeValue<'_>, named: &mut [bool]) {
+    let known = |name: &str| TABLES.iter().position(|table| table.name == name);
+    if matches!(key, "pairs" | "results") {
+        known("result").into_iter().for_each(|at| named[at] = true);
+        return;
+    }
+    match value {
+        DeValue::Array(values) => values.iter().for_each(|value| name_tables(key, value.get_ref(), named)),
+        DeValue::Table(table) => {
+            table.iter().for_each(|(key, value)| name_tables(key.get_ref(), value.get_ref(), named))
+        }
+        DeValue::String(text) => {
+            let place = text.split(' ').next().unwrap_or_default();
+            let (table, column) = place.split_once('.').unwrap_or((place, ""));
+            let of = known(table).filter(|at| table == "metric" || TABLES[*at].index_of(column).is_some());
+            // `pattern` and the like name no table, whatever they say.
+            let of = if key == "table" { known(text) } else { of.filter(|_| key != "pattern" && key != "name") };
+            let like = Some(text).filter(|_| key == "like").and_then(|name| shipped::about(name));
+            let like = like.into_iter().flat_map(|about| &about.tables).filter_map(|table| known(table.name));
+            of.into_iter().chain(like).for_each(|at| named[at] = true);
+        }
+        _ => {}
+    }
+}
+
+fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
+    let Some(found) = TABLES.iter().copied().find(|known| known.name == table) else {
+        let near = perhaps(table, TABLES.iter().map(|known| known.name));
+        return Err(format!("there is no table `{table}`{near} (`fenxi tables` lists them)"));
+    };
+    let Some(place) = found.index_of(column).filter(|place| *place >= N_COMMON) else {
+        let near = perhaps(column, found.columns[N_COMMON..].iter().map(|known| known.name));
+        return Err(format!(
+            "the table `{table}` has no column `{column}` to fill{near} (`fenxi tables {table}` lists them)"
+        ));
+    };
+    let wrong = |why: &str| Err(format!("`{table}.{column}`: {why}"));
+    match found.columns[place].ty {
+        Type::F64 => {
+            let scale =
+                factor(rest, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
+            Ok(Goal::Column { table: found, place, scale: scale.map_err(|why| format!("`{table}.{column}`: {why}"))? })
+        }
+        Type::Label => match rest.strip_prefix("as ").map(str::trim).or(rest.is_empty().then_some(column)) {
+            Some(label) => Ok(Goal::Key { table: found, place, label: label.to_owned() }),
+            None => wrong("expected nothing behind it, or `as LABEL`: what metrics of the row call it"),
+        },
+        _ => wrong("it cannot be filled from a table: use a `[[line]]`"),
+    }
+}
+
+/// `KiB`, `4KiB`, `* 4096`: how much a 1 is, by `unit` for what is a unit.
+fn factor(text: &str, unit: impl Fn(&str) -> Result<(f64, Per), String>) -> Result<f64, String> {
+    if let Some(times) = text.strip_prefix('*') {
+        let times = times.trim();
+        return times
+            .parse()
+            .ok()
+            .filter(|n: &f64| n.is_finite() && *n != 0.0)
+            .ok_or(format!("`{times}` is no factor"));
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (many, name) = text.split_at(digits);
+    let many = if many.is_empty() { 1.0 } else { many.parse().map_err(|_| format!("`{many}` is no number"))? };
+    match unit(name)? {
+        (each, Per::Value) => Ok(many * each),
+        _ => Err(format!("`{text}`: amounts and totals are for a `[[line]]`")),
+    }
+}
+
+fn metric(name: Option<&'static str>, rest: &str) -> Result<Goal, String> {
+    if rest.is_empty() || rest.starts_with('*') {
+        let scale = if rest.is_empty() { 1.0 } else { factor(rest, |_| Ok((1.0, Per::Value)))? };
+        return Ok(Goal::Metric { name, unit: "", scale });
+    }
+    let bare = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let unit = match bare {
+        "CPU" => "CPU",
+        bare => free_unit(bare).symbol(),
+    };
+    let scale = factor(rest, |text| match text {
+        "CPU" => Ok((1.0, Per::Value)),
+        text => free_conversion(text).map(|read| (read.factor, read.per)),
+    })?;
+    Ok(Goal::Metric { name, unit, scale })
+}
+
+/// The result called `name`, in the unit that `rest` says.
+pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
+    let mut words: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let mut take = |wanted: &str| words.iter().position(|word| *word == wanted).map(|at| words.remove(at)).is_some();
+    let (complement, says_unit) = (take("complement"), take("auto"));
+    let better = ["higher", "lower", "neither"].into_iter().find(|better| take(better));
+    let said = words.join(" ");
+    let known = names::named(name);
+    let (unit, better) = match (known, better) {
+        (Some(known), None) => (known.unit(), known.better()),
+        // One of the catalogue's units is that of the result too.
+        (None, Some(better)) if unit_of(&said) != Unit::None => (lasting(&said), better),
+        (None, Some(better)) => (free_unit(&said).symbol(), better),
+        (Some(_), Some(_)) => {
+            return Err(format!("`result.{name}`: which direction is better is known; leave it away"));
+        }
+        (None, None) => {
+            return Err(format!(
+                "no other tool has a result `{name}`{}; for a new one say which direction is better: `higher`, `lower` or \
+                 `neither`",
+                perhaps(name, names::all())
+            ));
+        }
+    };
+    let scale = factor(&said, |text| conversion(text, unit_of(unit)).map(|read| (read.factor, read.per)))
+        .map_err(|why| format!("`result.{name}`: {why}"))?;
+    let whole = if said == "ratio" { 1.0 } else { 100.0 };
+    Ok(ResultGoal { name: name.to_owned(), unit, better, scale, says_unit, complement: complement.then_some(whole) })
+}
+
+/// The unit of a result, whose symbol is `symbol`.
+fn unit_of(symbol: &str) -> Unit {
+    Unit::from_symbol(symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    use fenxi_model::catalog::{disk, mem};
+
+    use super::*;
+
+    #[test]
+    fn places_are_columns_keys_metrics_and_results() {
+        let column = |text: &str| match Goal::read(text) {
+            Ok(Goal::Column { table, place, scale }) => (table.name, table.columns[place].name, scale),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(column("mem.free_bytes 4KiB"), (mem::TABLE.name, "free_bytes", 4096.0));
+        assert_eq!(column("disk.read_bytes_per_s kB/s"), (disk::TABLE.name, "read_bytes_per_s", 1000.0));
+        assert_eq!(column("disk.util"), (disk::TABLE.name, "util", 1.0));
+        assert_eq!(column("disk.util ratio"), (disk::TABLE.name, "util", 100.0));
+        let metric = |text: &str| match Goal::read(text) {
+            Ok(Goal::Metric { name, unit, scale }) => (name, unit, scale),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(metric("metric"), (None, "", 1.0));
+        assert_eq!(metric("metric * 4096"), (None, "", 4096.0));
+        assert_eq!(metric("metric.memory KiB"), (Some("memory"), "B", 1024.0));
+        assert_eq!(metric("metric %"), (None, "%", 1.0));
+        let Ok(Goal::Result(share)) = Goal::read("result.error_share ratio complement") else { panic!("a result") };
+        assert!((share.value(0.75) - 25.0).abs() < 1e-9);
+        let Ok(Goal::Result(mean)) = Goal::read("result.latency_mean s") else { panic!("a result") };
+        assert_eq!((mean.value(0.5), mean.unit, mean.better), (500.0, "ms", "lower"));
+    }
+
+    #[test]
+    fn what_the_catalogue_lacks_is_an_error_with_what_is_near() {
+        for (text, why) in [
+            ("mem.fre_bytes", "no column `fre_bytes` to fill; did you mean `free_bytes`"),
+            ("memm.free_bytes", "there is no table `memm`; did you mean `mem`"),
+            ("mem.free_bytes ms", "`ms` measures something else"),
+            ("mem.host", "no column `host` to fill"),
+            ("disk.device KiB", "expected nothing behind it, or `as LABEL`"),
+            ("disk.reads_per_s total", "amounts and totals are for a `[[line]]`"),
+            ("result.latency_meen ms", "did you mean `latency_mean`"),
+            ("result.latency_mean lower", "leave it away"),
+            ("free", "is no place: expected"),
+        ] {
+            let found = Goal::read(text).unwrap_err();
+            assert!(found.contains(why), "{text}: {found}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Shipped descriptions: what their fixtures alone do not show.
+
+use proptest::prelude::*;
+
+use crate::{Format, Head, Sure, detect, fixtures::read, format};
+
+fn of(name: &str) -> &'static Format {
+    format(name).unwrap()
+}
+
+/// The drive was given 120 writes of 256 KiB a second, which take 0.4 s.
+#[test]
+fn a_tape_drive_moves_what_its_counters_grew_by() {
+    let path = "fixtures/tapestat/12.6-m-y.txt";
+    let text = read(of("tapestat"), &fs_err::read(path).unwrap()).text;
+    let writes = "\tst0\t8\t120\t1048576\t31457280\t60";
+    assert!(text.contains(writes), "{text}");
+    assert!(text.contains("tapestat.%Wr\tdevice=st0\t40\t%"), "{text}");
+}
+
+#[test]
+fn titles_of_kubectl_without_a_row_are_nobodys() {
+    let text = "NAME CPU(cores) MEMORY(bytes)\nwhat follows is something else entirely\n";
+    assert_eq!((of("kubectl-top").sniff)(&Head { text }), Sure::No);
+}
+
+#[test]
+fn cores_are_thousandths_or_whole() {
+    let text = "NAME CPU(cores) MEMORY(bytes)\na 250m 60Mi\nb 2 1Gi\nc <unknown> 1Mi\nd x 1Mi\n";
+    let read = read(of("kubectl-top"), text.as_bytes());
+    for row in ["\ta\t25\t62914560\n", "\tb\t200\t1073741824\n", "\tc\t\t1048576\n"] {
+        assert!(read.text.contains(row), "{row} {}", read.text);
+    }
+    assert_eq!(read.tally.notes, 1, "{}", read.text);
+}
+
+#[test]
+fn nodes_of_a_cluster_are_nobodys() {
+    for text in ["available: 3 nodes\nnode 1 up\n", "available: yes\nnode 0 size: big\n"] {
+        assert!(detect(&Head { text }).is_none(), "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn rows_are_those_that_were_printed(
+        rows in prop::collection::vec((prop::array::uniform20(0u32..20_000_000), 0u32..60, 0u32..40), 2..45),
+        stamps: bool,
+    ) {
+        let mut text = String::new();
+        for (n, (v, us, sy)) in rows.iter().enumerate() {
+            if n == 0 || n >= 18 && (n - 18) % 19 == 0 {
+                text += " kthr      memory            page            disk          faults      cpu\n";
+                text += " r b w   swap  free  re  mf pi po fr de sr s0 s1 -- --   in   sy   cs us sy id\n";
+            }
+            if stamps {
+                text += &format!("{}\n", 1_500_000_000 + n * 5);
+            }
+            text += &format!(" {} {} {} {:6} {:5} {:3} {:3}", v[0], v[1], v[2], v[3], v[4], v[5], v[6]);
+            text += &format!(" {:2} {:2} {:2} {:2} {:2} {:2} {:2}  0  0", v[7], v[8], v[9], v[10], v[11], v[12], v[13]);
+            text += &format!(" {:4} {:4} {:4} {us:2} {sy:2} {:2}\n", v[14], v[15], v[16], 100 - us - sy);
+        }
+        let read = read(of("solaris-vmstat"), text.as_bytes());
+        prop_assert_eq!(read.tally.notes, 0, "{}", read.text);
+        let table = |name: &str| {
+            let mut lines = read.text.lines().skip_while(|l| *l != format!("# {name}")).skip(1);
+            let header: Vec<_> = lines.next().unwrap_or_default().split('\t').map(str::to_owned).collect();
+            let rows: Vec<Vec<_>> =
+                lines.take_while(|l| !l.starts_with('#')).map(|l| l.split('\t').map(str::to_owned).collect()).collect();
+            (header, rows)
+        };
+        for (name, column, of) in [
+            ("cpu", "sys", (|r| f64::from(r.2)) as fn(&([u32; 20], u32, u32)) -> f64),
+            ("cpu", "idle", |r| f64::from(100 - r.1 - r.2)),
+            ("sched", "syscalls_per_s", |r| f64::from(r.0[15])),
+            ("mem", "free_bytes", |r| f64::from(r.0[4]) * 1024.0),
+            ("vm", "page_out_bytes_per_s", |r| f64::from(r.0[8]) * 1024.0),
+        ] {
+            let (header, cells) = table(name);
+            let at = header.iter().position(|h| h == column).unwrap();
+            let found: Vec<f64> = cells.iter().map(|row| row[at].parse().unwrap()).collect();
+            let want: Vec<f64> = rows[1..].iter().map(of).collect();
+            prop_assert_eq!(found, want);
+        }
+        prop_assert_eq!(table("disk").1.len(), 2 * (rows.len() - 1));
+    }
+}

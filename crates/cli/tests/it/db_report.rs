@@ -46,7 +46,8 @@ fn all_forms_of_a_report_say_the_same() {
     let read = |name: &str| fs_err::read_to_string(file(name)).unwrap();
     let (html, markdown, text) = (read("r.html"), read("r.md"), read("r.txt"));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&fenxi.ok(&["db", "report", "first", "second", "--json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&fenxi.ok(&["db", "report", "first", "second", "--json"])).unwrap();
     let (text, mut figures) = (words(&text), 0);
     for section in json["sections"].as_array().unwrap() {
         for line in section["lines"].as_array().unwrap() {

@@ -19,8 +19,12 @@ fn all_forms_of_a_report_say_the_same() {
     client.run("CREATE EXTENSION pg_stat_statements").unwrap();
     client.run("CREATE TABLE a (n int PRIMARY KEY)").unwrap();
     fenxi.ok(&["db", "snap", &url, "--name", "before", "-q"]);
-    let mut work = |from: u32, to: u32| {
+    drop(client);
+    // What a session did is published when it ends.
+    let work = |from: u32, to: u32| {
+        let mut client = server.client("postgres");
         (from..to).for_each(|n| drop(client.run(&format!("INSERT INTO a VALUES ({n})")).unwrap()));
+        drop(client);
         std::thread::sleep(std::time::Duration::from_millis(1100));
     };
     work(0, 300);
@@ -46,7 +50,8 @@ fn all_forms_of_a_report_say_the_same() {
     let read = |name: &str| fs_err::read_to_string(file(name)).unwrap();
     let (html, markdown, text) = (read("r.html"), read("r.md"), read("r.txt"));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let json: serde_json::Value = serde_json::from_str(&fenxi.ok(&["db", "report", "first", "second", "--json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&fenxi.ok(&["db", "report", "first", "second", "--json"])).unwrap();
     let (text, mut figures) = (words(&text), 0);
     for section in json["sections"].as_array().unwrap() {
         for line in section["lines"].as_array().unwrap() {

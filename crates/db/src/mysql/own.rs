@@ -127,7 +127,11 @@ pub fn added(server: &Server, (now, before): (&reading::Own, &reading::Own), sec
     let of = |own: &reading::Own, name: &str| {
         own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
     };
-    let exact = now.get("").into_iter().flatten().filter(|(name, _)| server.is_saved() || [STATEMENTS, CONNECTS].contains(&name.as_str()));
+    let exact = now
+        .get("")
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| server.is_saved() || [STATEMENTS, CONNECTS].contains(&name.as_str()));
     let exact = exact.map(|(name, amount)| (name.clone(), amount - of(before, name)));
     let mut all = if server.is_saved() { FxHashMap::default() } else { spent(server, seconds) };
     all.extend(exact);

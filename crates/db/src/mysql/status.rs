@@ -92,8 +92,8 @@ const CHECKPOINT: &[Wanted<db_checkpoint::Schema>] = &[
 /// Counters that begin anew with FLUSH STATUS, by one that always grows: whoever shows less was reset.
 const ALWAYS_GROW: &[&str] = &["Questions", "Bytes_sent"];
 
-/// How far whole seconds may be apart.
-const SLACK_S: f64 = 2.0;
+/// How far two times of one answer may be apart, which are whole seconds of one clock.
+const SLACK_S: f64 = 0.5;
 
 /// Variables that are asked for by themselves.
 const FURTHER: &[&str] = &[

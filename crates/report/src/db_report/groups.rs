@@ -55,7 +55,8 @@ fn compared(line: &Compared) -> Line {
         false => format!("{}{}", if value > 0.0 { "+" } else { "" }, unit.human(value)),
     };
     let said = |text: String| vec![Cell::text(Some(text))];
-    let interval = line.interval.map_or_else(|| "-".to_owned(), |[low, high]| format!("{} … {}", change(low), change(high)));
+    let interval =
+        line.interval.map_or_else(|| "-".to_owned(), |[low, high]| format!("{} … {}", change(low), change(high)));
     let verdict = match line.verdict {
         Verdict::Worse => "worse",
         Verdict::Better => "better",

@@ -43,7 +43,11 @@ impl Section {
         *out += if two { "<th class=\"k\">only in</th></tr></thead>\n" } else { "</tr></thead>\n" };
         self.lines.iter().for_each(|line| line.html(two, out));
         let below = self.below();
-        let alone = if self.question.is_empty() { String::new() } else { format!("<code>fenxi ask {}</code>", escaped(&self.question)) };
+        let alone = if self.question.is_empty() {
+            String::new()
+        } else {
+            format!("<code>fenxi ask {}</code>", escaped(&self.question))
+        };
         let more = if below.is_empty() { String::new() } else { format!("and {} more: ", self.more) };
         let _ = writeln!(out, "</table><p class=\"q\">{more}{alone}</p>");
     }

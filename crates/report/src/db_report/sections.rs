@@ -84,14 +84,24 @@ pub const SECTIONS: &[Spec] = &[
     Spec {
         differs_only: true,
         lines: 400,
-        ..list("settings", "Settings that are not the default", "db-settings", &[m("name", "")], &[m("value", "value"), m("unit", "unit")])
+        ..list(
+            "settings",
+            "Settings that are not the default",
+            "db-settings",
+            &[m("name", "")],
+            &[m("value", "value"), m("unit", "unit")],
+        )
     },
     list(
         "load-profile",
         "Load Profile",
         "db-load-profile",
         WHAT,
-        &[m("per_second", "per second"), m("per_transaction", "per transaction"), m("per_db_second", "per s of DB time")],
+        &[
+            m("per_second", "per second"),
+            m("per_transaction", "per transaction"),
+            m("per_db_second", "per s of DB time"),
+        ],
     ),
     list("key-figures", "Instance Efficiency", "db-key-figures", &[m("name", "")], &[m("value", "value")]),
     top(

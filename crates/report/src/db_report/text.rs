@@ -24,10 +24,7 @@ impl DbReport {
     /// As text of 80 columns.
     pub fn text(&self) -> String {
         let mut out = String::new();
-        for line in self.heading() {
-            out += &line;
-            out.push('\n');
-        }
+        self.heading().iter().for_each(|line| wrapped(line, &mut out));
         for section in &self.sections {
             let _ = write!(out, "\n{}\n{}\n", section.title, "=".repeat(section.title.chars().count()));
             section.text(self, &mut out);
@@ -44,7 +41,9 @@ impl DbReport {
         for section in &self.sections {
             let _ = write!(out, "\n## {}\n\n", section.title);
             let grid = section.grid(self, true);
-            let row = |cells: &[String]| format!("| {} |\n", cells.iter().map(|c| escaped(c)).collect::<Vec<_>>().join(" | "));
+            let row = |cells: &[String]| {
+                format!("| {} |\n", cells.iter().map(|c| escaped(c)).collect::<Vec<_>>().join(" | "))
+            };
             let rule = |place| if place < grid.keys { "---" } else { "---:" }.to_owned();
             out += &row(&grid.head);
             out += &row(&(0..grid.head.len()).map(rule).collect::<Vec<_>>());
@@ -107,7 +106,7 @@ impl Section {
     /// Lines in blocks that are as wide as the text: keys stand in each.
     fn text(&self, report: &DbReport, out: &mut String) {
         let grid = self.grid(report, false);
-        let widths = grid.widths();
+        let widths = grid.widths(report.periods.len().max(1));
         let mut next = grid.keys;
         while next < grid.head.len() {
             let begin = next;
@@ -133,11 +132,11 @@ impl Section {
 }
 
 impl Grid {
-    /// Widths of all columns. The last word of a line may be long.
-    fn widths(&self) -> Vec<usize> {
+    /// Widths of all columns. Words of all periods have room beside each other.
+    fn widths(&self, periods: usize) -> Vec<usize> {
         let width = |place: usize| {
             let cells = self.rows.iter().map(|row| row[place].chars().count()).max().unwrap_or(0);
-            let most = if place < self.keys { KEY } else { WIDTH - KEY - 4 };
+            let most = if place < self.keys { KEY } else { (WIDTH - KEY - 2) / periods - 2 };
             cells.min(most).max(self.head[place].chars().count())
         };
         (0..self.head.len()).map(width).collect()
@@ -148,7 +147,8 @@ impl Grid {
         for place in places {
             let (text, width) = (shortened(&cells[*place], widths[*place]), widths[*place]);
             // Numbers stand below each other, words begin together.
-            let is_word = *place < self.keys || self.rows.iter().any(|row| row[*place].starts_with(char::is_alphabetic));
+            let is_word =
+                *place < self.keys || self.rows.iter().any(|row| row[*place].starts_with(char::is_alphabetic));
             let padding = " ".repeat(width - text.chars().count());
             out += &if is_word { text + &padding } else { padding + &text };
             out += "  ";
@@ -176,6 +176,24 @@ fn statement(text: &str, out: &mut String) {
     for part in short.chunks(WIDTH - 4) {
         let _ = writeln!(out, "    {}", part.iter().collect::<String>());
     }
+}
+
+/// A sentence, in as many lines as it takes.
+fn wrapped(text: &str, out: &mut String) {
+    let mut used = 0;
+    for word in text.split(' ') {
+        let n = word.chars().count();
+        if used > 0 && used + 1 + n > WIDTH {
+            out.push('\n');
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += n;
+    }
+    out.push('\n');
 }
 
 /// A cell of Markdown.

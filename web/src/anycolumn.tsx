@@ -22,7 +22,7 @@ export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams
   const sql = chosen ? statement(chosen) : "";
   const column = chosen?.table.columns.find((c) => c.name === chosen.column);
   const asked =
-    text !== null && chosen
+    opened && chosen
       ? { sql, chart: chosen.chart, x: "t", y: chosen.column, series: "lane", unit: column?.unit, run: runs.map((r) => r.id) }
       : null;
   const answer = useAnswer("panel", asked);
@@ -60,7 +60,7 @@ export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams
   };
   return (
     <section id="section-any">
-      <details class="more" open={opened} onToggle={(e) => e.currentTarget.open && text === null && pick({})}>
+      <details class="more" open={opened} onToggle={(e) => e.currentTarget.open && open(true)}>
         <summary>{TITLE}</summary>
         <div class="panel wide">
           <div class="filters">
@@ -99,7 +99,7 @@ export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams
           </div>
           <p class="about">{column.doc}</p>
           {answer.error && <Failure error={answer.error} />}
-          {text !== null && !panel && !answer.error && <Pending what="Asking" />}
+          {asked && !panel && !answer.error && <Pending what="Asking" />}
           {panel && (panel.quiet ? <p class="quiet">No values, or nothing but zeros.</p> : <Drawing panel={panel} runs={runs} />)}
         </div>
       </details>

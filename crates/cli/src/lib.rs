@@ -101,7 +101,7 @@ fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
 fn into(output: Option<PathBuf>, work: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     let Some(path) = output else { return work() };
     let own = rustix::stdio::stdout().try_clone_to_owned()?;
-    let written = whole::write(&path, |file| {
+    let written = whole::write(&path, whole::Output::Anything, |file| {
         rustix::stdio::dup2_stdout(&*file)?;
         let code = work()?;
         if print::has_failed() {

@@ -123,7 +123,8 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
 
 fn text(args: &CompareArgs, found: SideBySide<'_>, causes: &str) -> String {
     let width = print::width(&std::io::stdout());
-    let mut page = Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), width, ..Page::default() };
+    let mut page =
+        Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), width, ..Page::default() };
     page.headline(&found);
     page.out.push_str(causes);
     page.head(&found);

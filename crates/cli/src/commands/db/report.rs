@@ -82,7 +82,7 @@ pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
         print::put(print::Form::json_if(args.json), text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
-    whole::write(path, |file| Ok(file.write_all(text.as_bytes())?))?;
+    whole::write(path, whole::Output::Anything, |file| Ok(file.write_all(text.as_bytes())?))?;
     if !global.quiet {
         print::message(&format!("report of {}: {}", report.server, fs_err::canonicalize(path)?.display()));
     }

@@ -200,7 +200,11 @@ fn threads_of_what_the_recorder_started_have_rows_with_their_names() {
     run(&session.machine, [1, 401, 2]);
     process(&session.machine, (5, 3), 500, "0");
     let seen = session.tick(1.0);
-    assert_eq!(seen.keys("thread"), [["7", "71", "GC Thread#0", ""]], "who did next to nothing has no row, nor has what others started");
+    assert_eq!(
+        seen.keys("thread"),
+        [["7", "71", "GC Thread#0", ""]],
+        "who did next to nothing has no row, nor has what others started"
+    );
     near(seen.value("thread", "cpu", &["7", "71", "GC Thread#0", ""]), 4.0);
     assert_eq!(session.between(0.01).count("thread"), 0, "a row tells of a whole interval");
 }

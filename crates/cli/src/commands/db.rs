@@ -33,6 +33,7 @@ pub struct DbCommandArgs {
 #[derive(Debug, Subcommand)]
 pub enum DbCommand {
     /// Tell what an observation of a server would see, what not, and what each reading takes
+    #[command(hide = true)]
     Check(CheckArgs),
     /// Keep what a server says now, without a process that goes on
     Snap(snap::SnapArgs),
@@ -41,6 +42,7 @@ pub enum DbCommand {
     /// Report one period of a server, two side by side, or two groups of runs
     Report(report::ReportArgs),
     /// Show a server on a whole screen: figures, active sessions, statements, locks
+    #[command(hide = true)]
     Top(top::TopArgs),
 }
 

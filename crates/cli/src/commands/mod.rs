@@ -71,6 +71,7 @@ commands! {
         record         Record(RecordArgs)            "Record this machine, optionally while a command runs";
         import         Import(ImportArgs)            "Import output of other tools as a run, or archived runs";
         load           Load(LoadArgs)                "Generate database load, open-loop or closed-loop";
+        db             Db(DbCommandArgs)             "Keep snapshots of database servers, and report on two of them";
         study          Study(StudyArgs)              "Run a planned experiment: factors, levels, repeats; resumable";
     }
     "Look at runs" {
@@ -113,7 +114,6 @@ commands! {
         util           Util(UtilArgs)                "Show CPU utilisation, sampled and measured side by side";
         memstat        Memstat(MemstatArgs)          "Show memory use, and page cache residency of files";
         dbstat         Dbstat(DbstatArgs)            "Show what a database server does, one line an interval";
-        db             Db(DbCommandArgs)             "Watch a database server, check what can be observed of it";
         tag            Tag(TagArgs)                  "Change the name, tags or remarks of runs";
         window         Window(WindowArgs)            "Define time windows in runs, such as the steady state";
         mark           Mark(MarkArgs)                "Name a moment in a recording in progress, or in a run";

@@ -18,9 +18,10 @@ fn all_forms_of_a_report_say_the_same() {
     let mut client = server.client("postgres");
     client.run("CREATE EXTENSION pg_stat_statements").unwrap();
     client.run("CREATE TABLE a (n int PRIMARY KEY)").unwrap();
-    fenxi.ok(&["db", "snap", &url, "--name", "before", "-q"]);
-    drop(client);
     // What a session did is published when it ends.
+    drop(client);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    fenxi.ok(&["db", "snap", &url, "--name", "before", "-q"]);
     let work = |from: u32, to: u32| {
         let mut client = server.client("postgres");
         (from..to).for_each(|n| drop(client.run(&format!("INSERT INTO a VALUES ({n})")).unwrap()));

@@ -140,6 +140,19 @@ impl Place {
 #[derive(Default)]
 struct Uses(BTreeMap<String, Vec<Vec<String>>>);
 
+/// What a command of before is called now.
+fn now(command: &str) -> String {
+    match command {
+        "dbstat" => "watch db".to_owned(),
+        "db top" | "db check" => command.replace("db ", "watch db-"),
+        "mpstat" | "nicstat" | "pstime" | "util" | "memstat" => format!("watch {command}"),
+        "tag" | "window" | "mark" => format!("label {command}"),
+        "verify" | "compact" | "rm" | "push" | "pull" | "export" => format!("store {command}"),
+        "formats" | "tables" => format!("list {command}"),
+        command => command.to_owned(),
+    }
+}
+
 impl Uses {
     /// All of them; a new command has to be added below.
     fn of(place: &Place) -> Uses {
@@ -154,7 +167,7 @@ impl Uses {
 
     fn add(&mut self, command: &str, args: &[&str]) {
         let words = args.iter().map(|word| (*word).to_owned()).collect();
-        self.0.entry(command.to_owned()).or_default().push(words);
+        self.0.entry(now(command)).or_default().push(words);
     }
 
     fn keeping(&mut self, place: &Place) {
@@ -197,6 +210,16 @@ impl Uses {
         self.add("pull", &[&place.path("pushed"), "--dry-run"]);
         self.add("pull", &[HOSTILE, HOSTILE_NAME]);
         self.add("mcp", &[HOSTILE]);
+        for list in ["sources", "questions", "playbooks", "boards", "findings", "workloads"] {
+            self.add(&format!("list {list}"), &[]);
+            self.add(&format!("list {list}"), &["--json"]);
+        }
+        for label in ["name", "remark"] {
+            self.add(&format!("label {label}"), &["@1", HOSTILE]);
+        }
+        for words in [vec!["db snap", HOSTILE], vec!["db diff", HOSTILE, HOSTILE_NAME], vec!["db report", HOSTILE]] {
+            self.add(words[0], &words[1..]);
+        }
         self.add("verify", &[]);
         self.add("verify", &["--json"]);
         self.add("man", &[HOSTILE]);

@@ -92,7 +92,7 @@ fn a_command_that_cannot_be_run_leaves_nothing() {
 fn wrong_arguments_are_refused_with_the_way_out() {
     let fenxi = Fenxi::new();
     assert!(fenxi.fails(2, &["record", "--interval", "5ms"]).contains("10ms"));
-    assert!(fenxi.fails(1, &["record", "--source", "cpuu"]).contains("there are cpu"));
+    assert!(fenxi.fails(1, &["record", "--source", "cpuu"]).contains("did you mean cpu?"));
     assert!(fenxi.fails(2, &["record", "--tag", "novalue"]).contains("KEY=VALUE"));
     assert!(fenxi.fails(1, &["record", "--root", "/nonexistent"]).contains("--root"));
 }

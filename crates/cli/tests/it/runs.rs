@@ -64,7 +64,7 @@ fn a_damaged_run_does_not_blind_the_others() {
     // A program does not take it for the whole answer.
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), "n\n1\n"));
     let said = text(&output.stderr);
-    assert!(said.contains("warning: a run is left out") && said.contains("fenxi verify"), "{said}");
+    assert!(said.contains("warning: a run is left out") && said.contains("fenxi store verify"), "{said}");
     // Where it is all that was asked for there is no answer.
     let run = damaged.parent().unwrap().file_name().unwrap().to_str().unwrap().trim_start_matches("run=").to_owned();
     let alone = fenxi.run(&["sql", "-o", "csv", "-r", &run, "SELECT count(*) AS n FROM cpu"]);

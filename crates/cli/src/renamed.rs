@@ -11,14 +11,13 @@ use std::{
 use crate::{options::FORMS, print};
 
 /// Commands with their names of before and of now.
-pub const COMMANDS: [(&str, &str); 19] = [
+pub const COMMANDS: [(&str, &str); 18] = [
     ("mpstat", "watch mpstat"),
     ("nicstat", "watch nicstat"),
     ("pstime", "watch pstime"),
     ("util", "watch util"),
     ("memstat", "watch memstat"),
     ("dbstat", "watch db"),
-    ("db", "watch"),
     ("tag", "label tag"),
     ("window", "label window"),
     ("mark", "label mark"),
@@ -95,11 +94,10 @@ fn hint(before: &str, now: &str) -> String {
 }
 
 fn command_hint(called: &str, next: Option<&OsString>) -> Option<String> {
-    let now = name(called)?;
     let below = next.and_then(|word| word.to_str()).filter(|word| called == "db" && ["top", "check"].contains(word));
     Some(match below {
         Some(word) => hint(&format!("fenxi db {word}"), &format!("fenxi watch db-{word}")),
-        None => hint(&format!("fenxi {called}"), &format!("fenxi {now}")),
+        None => hint(&format!("fenxi {called}"), &format!("fenxi {}", name(called)?)),
     })
 }
 

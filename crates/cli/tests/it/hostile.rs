@@ -148,7 +148,7 @@ fn now(command: &str) -> String {
         "mpstat" | "nicstat" | "pstime" | "util" | "memstat" => format!("watch {command}"),
         "tag" | "window" | "mark" => format!("label {command}"),
         "verify" | "compact" | "rm" | "push" | "pull" | "export" => format!("store {command}"),
-        "formats" | "tables" => format!("list {command}"),
+        "formats" | "tables" | "formats test" => format!("list {command}"),
         command => command.to_owned(),
     }
 }

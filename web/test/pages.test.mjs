@@ -375,7 +375,7 @@ test("times are shown in UTC or in the browser's own zone, and say which", optio
 
 test("a server that is gone, a run that is not there and a session that ended are reported or mended", options, async () => {
   await visit(page, "/run?run=there-is-none");
-  assert.match(await page.locator("main .error").innerText(), /there-is-none/);
+  await page.getByText("No run matches there-is-none").waitFor();
   await visit(page, "/");
   await page.route("**/api/v1/**", (route) => route.abort());
   await page.getByRole("link", { name: "Ask" }).click();

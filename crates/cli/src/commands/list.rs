@@ -128,7 +128,7 @@ pub struct RulesArgs {
 /// Lists it.
 pub fn run(global: &Global, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let text = |form: &JsonArgs, text: String| {
-        print::put(print::Form::json_if(form.is_json()), text.as_bytes())?;
+        print::paged(print::Form::json_if(form.is_json()), &text)?;
         Ok(ExitCode::SUCCESS)
     };
     match &args.command {
@@ -175,5 +175,5 @@ fn sources(as_json: bool) -> String {
         let mark = if spec.default { "*" } else { "" };
         vec![spec.name.to_owned(), mark.to_owned(), spec.summary.to_owned(), tables(source).join(" ")]
     };
-    print::columns(&["source", "", "about", "tables"], &[], &all.map(row).collect::<Vec<_>>())
+    print::listing(&["source", "", "about", "tables"], &[], &[], &all.map(row).collect::<Vec<_>>())
 }

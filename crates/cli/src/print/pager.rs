@@ -32,7 +32,7 @@ pub struct Paged {
 
 #[derive(Debug)]
 enum To {
-    /// Nothing is known of its length yet: what came so far, and how many lines fit.
+    /// Nothing is known of its length yet: what came so far, and how many lines more fit.
     Waiting { form: Form, text: Vec<u8>, room: usize },
     /// It fits, or nothing shall page it.
     Direct(Stdout),
@@ -85,9 +85,10 @@ impl Write for Paged {
             To::Pager(pager) => pager.write(bytes),
             To::Waiting { text, room, .. } => {
                 text.extend_from_slice(bytes);
-                let lines = text.iter().filter(|byte| **byte == b'\n').count();
-                if lines > *room {
-                    self.decide(true)?;
+                let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+                match room.checked_sub(lines) {
+                    Some(left) => *room = left,
+                    None => self.decide(true)?,
                 }
                 Ok(bytes.len())
             }

@@ -186,7 +186,8 @@ fn task(reader: &mut Reader, pid: u32, tid: u32) -> Option<(Stat, std::borrow::C
     stat::parse(reader.file(pid, Some(tid), "stat")?)
 }
 
-fn tell(reader: &mut Reader, (pid, tid): (u32, u32), ns: u64, (tick, dt): (Tick, f64), rows: &mut Rows) {
+/// A row of a thread that used `ns` nanoseconds of CPU time in the interval.
+pub(super) fn tell(reader: &mut Reader, (pid, tid): (u32, u32), ns: u64, (tick, dt): (Tick, f64), rows: &mut Rows) {
     let mut row = rows.row(&TABLE, tick.t, dt);
     row.i64(thread::pid, i64::from(pid)).i64(thread::tid, i64::from(tid)).f64(thread::cpu, ns as f64 / 1e7 / dt);
     // The process's own file stands in for that of the main thread, where a saved copy has no more.

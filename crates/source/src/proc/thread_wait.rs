@@ -20,7 +20,7 @@ use fenxi_model::{
     },
 };
 use fenxi_procfs::{
-    stat::{self, Stat},
+    stat::Stat,
     wait::{Wait, system_call},
 };
 use rustc_hash::FxHashMap;
@@ -318,6 +318,18 @@ impl Waits {
         reader.tids = tids;
     }
 
+    /// Rows of the threads of a process of ours that used CPU time since the tick before.
+    fn tell_threads(&mut self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
+        let Waits { reader, known, .. } = self;
+        let Some(known) = known.get(&pid).filter(|_| dt > 0.0) else { return };
+        for (tid, run) in &known.ran.of {
+            let ns = run.run_ns.saturating_sub(known.before.of.get(tid).map_or(0, |before| before.run_ns));
+            if ns as f64 / 1e9 >= LEAST_RUN * dt {
+                super::thread::tell(reader, (pid, *tid), ns, (tick, dt), rows);
+            }
+        }
+    }
+
     fn tell(&self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
         let Some(known) = self.known.get(&pid) else { return };
         for Count { wait, function, threads, progress } in &self.counts {
@@ -329,27 +341,6 @@ impl Waits {
                 .f64(thread_wait::threads, f64::from(*threads))
                 .f64(thread_wait::progress, *progress)
                 .str(thread_wait::role, known.ours.then_some("command"));
-        }
-    }
-}
-
-impl Waits {
-    /// Rows of the threads of a process of ours that used CPU time since the tick before.
-    fn tell_threads(&mut self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
-        let Waits { reader, known, .. } = self;
-        let Some(known) = known.get(&pid).filter(|_| dt > 0.0) else { return };
-        for (tid, run) in &known.ran.of {
-            let cpu_s = ran_s(known.before.of.get(tid).copied().unwrap_or_default(), *run);
-            if cpu_s < LEAST_RUN * dt {
-                continue;
-            }
-            let mut row = rows.row(&thread::TABLE, tick.t, dt);
-            row.i64(thread::pid, i64::from(pid)).i64(thread::tid, i64::from(*tid)).f64(thread::cpu, 100.0 * cpu_s / dt);
-            if let Some((stat, comm)) = reader.file(pid, Some(*tid), "stat").and_then(stat::parse) {
-                row.str(thread::comm, &*comm)
-                    .i64(thread::last_cpu, stat.last_cpu.map(i64::from))
-                    .str(thread::state, super::process::state_name(stat.state));
-            }
         }
     }
 }

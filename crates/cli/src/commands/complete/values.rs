@@ -1,5 +1,7 @@
 //! Names that a word can be: of runs, tags, questions, tables, metrics, sources, formats.
 
+use std::collections::BTreeSet;
+
 use clap::Arg;
 use fenxi_formats::formats;
 use fenxi_load::workload::SHIPPED;
@@ -55,7 +57,7 @@ impl Values {
         let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());
         match kind {
             "RUN" | "RUN[/FROM..TO]" | "A" | "B" => self.runs(typed),
-            "SELECTOR" => self.tags(),
+            "SELECTOR" => tags(&self.summaries()),
             "TABLE" => TABLES.iter().map(|table| pair(table.name, table.doc)).collect(),
             "METRIC" => metrics(),
             "SOURCES" => {
@@ -92,33 +94,29 @@ impl Values {
                 latest.map(|(i, run)| (format!("@{}", i + 1), run.labels.name.clone().unwrap_or_else(|| about(run)))),
             );
         }
+        let mut known = BTreeSet::new();
         for run in &summaries {
-            let name = run.labels.name.as_ref().filter(|name| found.iter().all(|(known, _)| known != *name));
+            let name = run.labels.name.as_ref().filter(|name| known.insert(*name));
             found.extend(name.map(|name| (name.clone(), about(run))));
         }
         if typed.starts_with(|c: char| c.is_ascii_digit()) {
             found.extend(summaries.iter().map(|run| (run.id.to_string(), about(run))));
         }
-        found.extend(self.tags());
+        found.extend(tags(&summaries));
         found
-    }
-
-    fn tags(&self) -> Vec<Candidate> {
-        let mut tags: Vec<Candidate> = Vec::new();
-        for run in self.summaries() {
-            for (key, value) in run.labels.tags.iter().chain(&run.params) {
-                let tag = format!("{key}={value}");
-                if tags.iter().all(|(known, _)| *known != tag) {
-                    tags.push((tag, "tag".to_owned()));
-                }
-            }
-        }
-        tags
     }
 
     fn summaries(&self) -> Vec<Summary> {
         self.store.as_ref().and_then(|store| Some(store.listing().ok()?.0)).unwrap_or_default()
     }
+}
+
+/// Tags and parameters of runs, each once, the latest first.
+fn tags(summaries: &[Summary]) -> Vec<Candidate> {
+    let mut known = BTreeSet::new();
+    let all = summaries.iter().flat_map(|run| run.labels.tags.iter().chain(&run.params));
+    let new = all.filter(|tag| known.insert(*tag));
+    new.map(|(key, value)| (format!("{key}={value}"), "tag".to_owned())).collect()
 }
 
 /// Commands in sight.

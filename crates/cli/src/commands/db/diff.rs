@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::snapshots;
 use crate::{
-    options::{Global, RunLabels},
+    options::{Global, JsonArgs, RunLabels},
     print, stores,
 };
 
@@ -36,16 +36,16 @@ pub struct DiffArgs {
     /// Name and tags
     #[command(flatten)]
     pub labels: RunLabels,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Makes the run.
 pub fn run(global: &Global, args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let made = snapshots::interval(&store, [&args.first, &args.second], &args.labels)?;
-    if args.json {
+    if args.form.is_json() {
         let told = json!({ "run": made.run, "seconds": made.seconds, "warnings": made.warnings, "new": made.is_new });
         print::json(&format!("{told}\n"))?;
         return Ok(ExitCode::SUCCESS);

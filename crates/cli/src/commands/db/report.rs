@@ -1,6 +1,6 @@
 //! `fenxi db report`.
 
-use std::{io::Write, path::PathBuf, process::ExitCode};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
@@ -11,8 +11,8 @@ use fenxi_store::Store;
 
 use super::snapshots;
 use crate::{
-    options::{EngineArgs, Global, RunLabels},
-    print, stores, whole,
+    options::{EngineArgs, Global, PageArgs, RunLabels},
+    print, stores,
 };
 
 /// `fenxi db report`
@@ -23,6 +23,8 @@ What stands where:
   two snapshots             the interval between them, one period
   two runs or ranges        two periods side by side, sorted by difference
   several runs in a group   means, and what differs with intervals and verdicts
+
+The ending of the file named by -o chooses the form: .txt, .md, .html, .json.
 
 Sections: instance and settings first, Load Profile (per second, per
 transaction, per second of DB time), efficiency, where DB time went, top waits,
@@ -42,15 +44,9 @@ pub struct ReportArgs {
     /// The server, where several were observed
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
-    /// File to write; its ending says in which form: .txt, .md, .html, .json
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print Markdown
-    #[arg(long)]
-    pub markdown: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: PageArgs,
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -65,6 +61,17 @@ enum Form {
     Json,
 }
 
+impl Form {
+    /// What the form may hold of hidden characters.
+    fn of_output(self) -> print::Form {
+        match self {
+            Form::Text | Form::Markdown => print::Form::Text,
+            Form::Html => print::Form::Data,
+            Form::Json => print::Form::Json,
+        }
+    }
+}
+
 /// Makes the report.
 pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let form = form(args)?;
@@ -77,23 +84,23 @@ pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
         [a, b] if is_group(a) || is_group(b) => groups(&engine, &[a.clone(), b.clone()], named)?,
         all => periods(&engine, all, named)?,
     };
-    let text = written(&report, form)?;
-    let Some(path) = &args.output else {
-        print::put(print::Form::json_if(args.json), text.as_bytes())?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    whole::write(path, whole::Output::Anything, |file| Ok(file.write_all(text.as_bytes())?))?;
-    if !global.quiet {
-        print::message(&format!("report of {}: {}", report.server, fs_err::canonicalize(path)?.display()));
+    print::put(form.of_output(), written(&report, form)?.as_bytes())?;
+    if let Some(path) = file(args).filter(|_| !global.quiet) {
+        print::message(&format!("report of {}: {}", report.server, std::path::absolute(path)?.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// The file that the report goes to: `lib.rs` sends standard output there.
+fn file(args: &ReportArgs) -> Option<&Path> {
+    args.form.output.file.as_deref().filter(|path| path.as_os_str() != "-")
+}
+
 fn form(args: &ReportArgs) -> anyhow::Result<Form> {
-    let ending = args.output.as_ref().map(|path| path.extension().unwrap_or_default().to_string_lossy().into_owned());
+    let ending = file(args).map(|path| path.extension().unwrap_or_default().to_string_lossy());
     Ok(match ending.as_deref() {
-        _ if args.json => Form::Json,
-        _ if args.markdown => Form::Markdown,
+        _ if args.form.is_json() => Form::Json,
+        _ if args.form.is_markdown() => Form::Markdown,
         None | Some("txt") => Form::Text,
         Some("md") => Form::Markdown,
         Some("html" | "htm") => Form::Html,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::snapshots;
 use crate::{
     options::{
-        Global, RunLabels,
+        Global, JsonArgs, RunLabels,
         database::{caution, server_or_only},
     },
     print, stores,
@@ -40,9 +40,9 @@ pub struct SnapArgs {
     /// Name and tags
     #[command(flatten)]
     pub labels: RunLabels,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Takes a snapshot and keeps it.
@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: &SnapArgs) -> anyhow::Result<ExitCode> {
     let head = taken.snapshot.head.clone();
     let answers = taken.snapshot.answers.len();
     let (run, bytes) = snapshots::keep(&store, &args.labels, taken)?;
-    if args.json {
+    if args.form.is_json() {
         let told =
             json!({ "run": run, "server": head.server, "version": head.version, "answers": answers, "bytes": bytes });
         print::json(&format!("{told}\n"))?;

@@ -189,8 +189,8 @@ export async function ask<P extends Endpoint>(path: P, values: Values = {}, sign
     const arrived = () => flights.get(key)?.stop === stop && flights.delete(key);
     const answer = fetchAnswer(key, stop.signal).then(
       (got) => {
-        arrived();
-        keep(key, got.answer, got.size);
+        // Of what changed meanwhile the answer is of before: it is not kept.
+        if (arrived()) keep(key, got.answer, got.size);
         return got.answer;
       },
       (error) => {
@@ -223,11 +223,11 @@ export async function ask<P extends Endpoint>(path: P, values: Values = {}, sign
 /** Counts changes of the store made from here: what shows it asks again. */
 export const generation = new Shared(0);
 
-/** Forgets what may have changed, and lets what shows it ask again. */
+/** Forgets what may have changed, and lets what shows it ask again: nobody joins a request that began before. */
 export function changed(): void {
-  for (const key of [...answers.keys()]) {
-    if (CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`))) drop(key);
-  }
+  const mayChange = (key: string) => CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`));
+  [...answers.keys()].filter(mayChange).forEach(drop);
+  for (const key of [...flights.keys()].filter(mayChange)) flights.delete(key);
   generation.set(generation.value + 1);
 }
 

@@ -72,3 +72,20 @@ test("an address is short and readable", () => {
   assert.equal(place.value.path, "/run");
   assert.equal(place.value.query.get("run"), "a");
 });
+
+test("a request that began before a change answers nobody who asks after it", async () => {
+  const [{ ask, change, peek, request }] = await load(["api.ts"]);
+  const open = [];
+  globalThis.fetch = (url, init = {}) =>
+    init.method === "PUT" ? Promise.resolve(new Response("")) : new Promise((answer) => open.push(answer));
+  const before = ask("run", { run: "r" });
+  await change("PUT", "runs/r/windows/middle", {});
+  const after = ask("run", { run: "r" });
+  await new Promise((next) => setTimeout(next));
+  assert.equal(open.length, 2);
+  open[1](new Response('{"is":"after"}'));
+  assert.deepEqual(await after, { is: "after" });
+  open[0](new Response('{"is":"before"}'));
+  assert.deepEqual(await before, { is: "before" });
+  assert.deepEqual(peek(request("run", { run: "r" })), { is: "after" }, "and is not kept in its place");
+});

@@ -76,7 +76,7 @@ test("an address is short and readable", () => {
 test("a request that began before a change answers nobody who asks after it", async () => {
   const [{ ask, change, peek, request }] = await load(["api.ts"]);
   const open = [];
-  globalThis.fetch = (url, init = {}) =>
+  globalThis.fetch = (_url, init = {}) =>
     init.method === "PUT" ? Promise.resolve(new Response("")) : new Promise((answer) => open.push(answer));
   const before = ask("run", { run: "r" });
   await change("PUT", "runs/r/windows/middle", {});

@@ -16,7 +16,7 @@ use super::{
     detect::surest,
     document::is_document,
     formats,
-    hosts::{self, by_host},
+    hosts::{self, by_host, quoted, rest},
 };
 
 /// A format that a store brings.
@@ -76,7 +76,7 @@ impl AnyFormat {
     /// Reads all of the input.
     pub fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
         match self {
-            AnyFormat::Shipped(format) => (format.read)(input, out),
+            AnyFormat::Shipped(format) => rest::read(format, input, out),
             AnyFormat::Own(format) => format.read(input, out),
             AnyFormat::Hosts(own) => by_host::read_among(&Formats::with(own.clone()), input, out),
         }
@@ -147,7 +147,7 @@ impl Formats {
     /// and only about what nobody else is certain of.
     pub fn detect(&self, head: &Head<'_>) -> Option<AnyFormat> {
         if is_document(head.text) {
-            return None;
+            return quoted::claims(head).then_some(AnyFormat::Shipped(&quoted::FORMAT));
         }
         // Stops at the first that is certain: most texts are recognised by few of the formats.
         let shipped = surest(head, formats());

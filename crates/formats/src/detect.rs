@@ -1,20 +1,21 @@
 //! Recognising a format from the first kilobytes of an input.
 
-use super::{Format, Head, Sure, document::is_document, formats};
+use super::{Format, Head, Sure, document::is_document, formats, hosts::quoted};
 
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
 /// nobody claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
     if is_document(head.text) {
-        return None;
+        return quoted::claims(head).then_some(&quoted::FORMAT);
     }
     surest(head, formats()).map(|(_, format)| format)
 }
 
-/// All formats that claim `head`, the surest first. A document or a source that quotes what tools print is nobody's.
+/// All formats that claim `head`, the surest first. A document that quotes what tools print is no tool's own, and a source is
+/// nobody's.
 pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     if is_document(head.text) {
-        return Vec::new();
+        return quoted::claims(head).then_some((Sure::Certain, &quoted::FORMAT)).into_iter().collect();
     }
     let mut claims: Vec<_> = formats().map(|f| ((f.sniff)(head), f)).filter(|(sure, _)| *sure > Sure::No).collect();
     // Stable: of equals the earlier in the list stays first.

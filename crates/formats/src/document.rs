@@ -36,16 +36,11 @@ const LONGEST_WORD: usize = 5;
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
 
-/// What programs, markup and manual pages begin with.
-const BEGINNINGS: &[&str] = &[
+/// What programs, manual pages and patches begin with.
+const SOURCES: &[&str] = &[
     "#!",
     "//",
     "/*",
-    "<!--",
-    "<!DOCTYPE",
-    "<!doctype",
-    "<html",
-    "<HTML",
     "'\\\"",
     ".\\\"",
     ".TH ",
@@ -85,6 +80,14 @@ const BEGINNINGS: &[&str] = &[
     "diff --git ",
     "Index: ",
     "--- a/",
+];
+/// What markup, mail and letters begin with.
+const BEGINNINGS: &[&str] = &[
+    "<!--",
+    "<!DOCTYPE",
+    "<!doctype",
+    "<html",
+    "<HTML",
     "From: ",
     "Return-Path: ",
     "Received: ",
@@ -114,7 +117,7 @@ const ABOVE: usize = 4;
 /// it is prose.
 pub(crate) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
-    if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
+    if begins(text, SOURCES) || begins(text, BEGINNINGS) {
         return true;
     }
     if lines_of(text).take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
@@ -144,6 +147,16 @@ pub(crate) fn is_document(text: &str) -> bool {
     }
     let is_share = |part: usize| prose.len() >= part - 2 && prose.len() * part >= lines;
     sentences.len() >= SENTENCES && sentences.len() * LINES_OF_A_SENTENCE >= first_lines || is_share(4) || is_share(5)
+}
+
+/// Whether a text begins as programs, manual pages and patches do: it is no document in which somebody quotes an output.
+pub(crate) fn is_source(text: &str) -> bool {
+    let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
+    begins(text, SOURCES) || lines_of(text).next().is_some_and(is_title_of_manual)
+}
+
+fn begins(text: &str, with: &[&str]) -> bool {
+    with.iter().any(|beginning| text.starts_with(beginning))
 }
 
 /// `VMSTAT(8)     System Administration     VMSTAT(8)`.

@@ -33,6 +33,8 @@ mod out;
 mod overrun;
 mod own;
 #[cfg(test)]
+mod posted;
+#[cfg(test)]
 mod printed;
 mod stamp;
 mod terminal;

@@ -79,7 +79,9 @@ struct Survey {
 impl Survey {
     fn look(&mut self, path: &Path, bytes: &[u8]) {
         self.looked += 1;
-        let claims = claimed(bytes);
+        let mut claims = claimed(bytes);
+        // A document that quotes an output is read as that: this project's show what its tools print.
+        claims.retain(|(_, name)| *name != "quoted" || !path.starts_with("../../docs"));
         if !claims.is_empty() {
             self.wrong.push(format!("{}: {claims:?}", path.display()));
         }

@@ -6,7 +6,11 @@ use fenxi_model::{
     Micros, Refused, Row, Rows, TABLES, Table,
     catalog::{event, histogram, metric, result, text},
 };
-use jiff::tz::TimeZone;
+use jiff::{
+    Timestamp,
+    civil::{Date, Time},
+    tz::TimeZone,
+};
 
 /// Rows that are gathered before they are handed on.
 const FLUSH_ROWS: usize = 1 << 15;
@@ -14,6 +18,8 @@ const FLUSH_ROWS: usize = 1 << 15;
 const MAX_NOTES: u64 = 200;
 /// Hosts of one file that are listed.
 const MAX_HOSTS: usize = 16;
+/// Bytes of lines that could not be read, which another format is asked for.
+const MAX_UNREAD: usize = 64 << 10;
 /// The longest piece of a line that a note repeats, in characters.
 const QUOTE: usize = 120;
 
@@ -126,12 +132,17 @@ pub struct Out<'a> {
     notes: u64,
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
-    /// Whether what has no times comes after a time that the input told, and not after its last writing.
-    anchored: bool,
+    /// What told the time of what has none, where that is not the file's last writing.
+    anchored: Option<&'static str>,
+    /// The date of what has none, where other outputs of the input say it.
+    dated: Option<Date>,
     hosts: BTreeSet<String>,
     names_host_first: bool,
     /// The number in the whole input of each line of the part that is read.
     lines: Vec<u64>,
+    /// Lines that could not be read, with their numbers in the whole input, where another format may know them.
+    unread: Vec<(u64, String)>,
+    unread_bytes: usize,
     /// Values that cannot be, of rows that are handed on.
     refused: Vec<Refused>,
 }
@@ -175,10 +186,13 @@ impl<'a> Out<'a> {
             notes: 0,
             assumed: BTreeSet::new(),
             timed_by_writing: false,
-            anchored: false,
+            anchored: None,
+            dated: None,
             hosts: BTreeSet::new(),
             names_host_first: false,
             lines: Vec::new(),
+            unread: Vec::new(),
+            unread_bytes: 0,
             refused: Vec::new(),
             hints,
         }
@@ -226,10 +240,26 @@ impl<'a> Out<'a> {
         self.lines = Vec::new();
     }
 
+    /// The content says its date, and perhaps a time of day, where most of it has none: what has no date is of that one, unless
+    /// the file was last written then.
+    pub(crate) fn date_is(&mut self, date: Date, time: Option<Time>) {
+        let zone = &self.hints.zone;
+        let written = self.hints.modified.and_then(|t| Timestamp::from_microsecond(t.0).ok());
+        if self.hints.start.is_some() || written.is_some_and(|t| t.to_zoned(zone.clone()).date() == date) {
+            return;
+        }
+        let moment = zone.to_ambiguous_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).compatible();
+        if let Ok(moment) = moment {
+            (self.hints.modified, self.hints.overrun_s) = (Some(Micros(moment.as_microsecond())), Some(0.0));
+            (self.anchored, self.dated) = (Some("the date of outputs beside it"), Some(date));
+        }
+    }
+
     /// What has no times is of the latest time of the rows before it: another part of the input told that.
     pub(crate) fn anchor(&mut self) {
         if self.last.is_some() && !self.timed_by_writing {
-            (self.hints.modified, self.hints.overrun_s, self.anchored) = (self.last, Some(0.0), true);
+            (self.hints.modified, self.hints.overrun_s) = (self.last, Some(0.0));
+            self.anchored = Some("the last time of the outputs above");
         }
     }
 
@@ -347,6 +377,27 @@ impl<'a> Out<'a> {
         let quoted: String = line.trim().chars().take(QUOTE).collect();
         let more = if line.trim().chars().nth(QUOTE).is_some() { "…" } else { "" };
         self.note(number, &format!("{why}: {quoted}{more}"));
+        self.unread(number, line);
+    }
+
+    /// A line that could not be read and that a note sums up with others: another format may know it.
+    pub(crate) fn unread(&mut self, number: u64, line: &str) {
+        if self.unread_bytes + line.len() < MAX_UNREAD {
+            self.unread_bytes += line.len() + 1;
+            let number = self.number_of(number);
+            self.unread.push((number, line.to_owned()));
+        }
+    }
+
+    /// Lines that are not read from now on are kept; gives those kept before.
+    pub(crate) fn begin_unread(&mut self) -> Vec<(u64, String)> {
+        self.unread_bytes = 0;
+        std::mem::take(&mut self.unread)
+    }
+
+    /// The lines that were not read since; `before` are kept again.
+    pub(crate) fn end_unread(&mut self, before: Vec<(u64, String)>) -> Vec<(u64, String)> {
+        std::mem::replace(&mut self.unread, before)
     }
 
     /// The line `number` has another number of values than its header has columns.
@@ -358,7 +409,8 @@ impl<'a> Out<'a> {
     /// A cell of the line `number` is no number; `column` counts from 0.
     #[cold]
     pub fn no_number(&mut self, number: u64, cell: &str, column: usize) {
-        self.unknown(number, cell, &format!("no number in column {}", column + 1));
+        let quoted: String = cell.trim().chars().take(QUOTE).collect();
+        self.note(number, &format!("no number in column {}: {quoted}", column + 1));
     }
 
     /// Something at line `number` could not be read.
@@ -378,11 +430,18 @@ impl<'a> Out<'a> {
 
     /// Something was assumed that neither the content nor the user said; each is kept once.
     pub fn assume(&mut self, message: &str) {
-        let told = "the last time of the outputs above";
-        let message = if self.anchored { message.replace("the file's last writing", told) } else { message.to_owned() };
+        let message = self.anchored.map_or_else(
+            || message.to_owned(),
+            |told| message.replace("the file's last writing", told),
+        );
         if self.assumed.insert(message.clone()) {
             self.rows.note(&self.hints.file, None, &format!("assumed: {message}"));
         }
+    }
+
+    /// The date of what has none, where other outputs of the input say it.
+    pub(crate) fn dated(&self) -> Option<Date> {
+        self.dated
     }
 
     /// Whether the content named a host so far.
@@ -392,7 +451,7 @@ impl<'a> Out<'a> {
 
     /// When the file was last written: times are taken from it.
     pub fn modified(&mut self) -> Option<Micros> {
-        self.timed_by_writing |= self.hints.modified.is_some() && !self.anchored;
+        self.timed_by_writing |= self.hints.modified.is_some() && self.anchored.is_none();
         self.hints.modified
     }
 

@@ -3,11 +3,13 @@
 
 mod part;
 mod prompt;
+pub(crate) mod rest;
 
 formats! {
     by_host,
     stamped,
     session,
+    quoted,
 }
 
 /// Whether a format leaves a text or its parts to other formats. A part is not split again.

@@ -49,7 +49,8 @@ fn sniff(head: &Head<'_>) -> Sure {
         means += usize::from(line.block == 0);
     }
     // Other numbers are in fours, too; zeros in the last two places say nothing.
-    let is_of_means = means == n && fields > 4 && last >= SHORTEST_MEAN;
+    let apart = n > 2 && u64::try_from(n - 1).is_ok_and(|n| last >= first + n * SHORTEST_MEAN);
+    let is_of_means = means == n && last >= SHORTEST_MEAN && (fields > 4 || apart);
     Sure::Likely.when(back * 10 <= n && value > 0 && (is_of_means || means == 0) && (n == 1 || last > first))
 }
 

@@ -42,12 +42,14 @@ fn benchmark(line: &str) -> Option<(&str, f64, Figures<'_>)> {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = |l: &str| benchmark(l).is_some_and(|(.., figures)| figures.iter().any(|(_, unit)| *unit == "ns/op"));
+    // Whoever runs it in a script prints its command above.
+    let below = head.first().contains("go test ") && head.lines().nth(1).is_some_and(own);
     let begins = ["goos: ", "goarch: ", "pkg: "];
     let text = head.any(|l| begins.iter().any(|b| l.starts_with(b)));
     let json = head.text.starts_with("{\"Time\":\"")
         && head.first().contains("\"Action\":\"")
         && head.text.contains("\"Output\":\"Benchmark");
-    Sure::Certain.when(json || text && head.any(own)).max(Sure::Likely.when(own(head.first())))
+    Sure::Certain.when(json || text && head.any(own)).max(Sure::Likely.when(own(head.first()) || below))
 }
 
 #[derive(Default)]

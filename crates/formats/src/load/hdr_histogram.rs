@@ -40,7 +40,9 @@ fn is_log(line: &str) -> bool {
 fn sniff(head: &Head<'_>) -> Sure {
     // Some load generators print the same within their reports.
     let log = head.lines().take_while(|l| l.starts_with("#[") || l.starts_with("\"Start")).any(is_log);
-    Sure::Certain.when(is_header(head.first()) || log)
+    // Below a line or two of text it is nobody else's.
+    let below = Sure::Likely.when(head.lines().skip(1).take(3).any(is_header));
+    Sure::Certain.when(is_header(head.first()) || log).max(below)
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

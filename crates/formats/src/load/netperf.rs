@@ -162,6 +162,11 @@ impl Reader {
             let known = |i: usize| figure(i).filter(|v| *v >= 0.0);
             results.of(out, names::CPU_LOCAL, &test, known(cpu));
             results.of(out, names::CPU_REMOTE, &test, known(cpu + 1));
+            // Time of CPUs for each KB or transaction.
+            for (side, at) in [("local", cpu + 2), ("remote", cpu + 3)] {
+                let name = format!("netperf.service_demand_{side}");
+                results.named(out, &name, &test, known(at), if request { "us" } else { "us/KB" }, "lower");
+            }
         }
         true
     }

@@ -245,6 +245,9 @@ fn time_parts(pairs: &Pairs) -> TimeParts {
     let mut parts = TimeParts::default();
     for (name, value) in pairs {
         if let Leaf::Text(value) = value {
+            // Old versions: `05-10-01`.
+            let dashed = name == "time" && value.len() == 8 && value.matches('-').count() == 2;
+            let value = if dashed { &value.replace('-', ":") } else { value };
             parts.take(name, value);
         }
     }

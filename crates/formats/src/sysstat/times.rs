@@ -45,6 +45,8 @@ impl Stamp {
 pub(crate) struct Times {
     clock: Clock,
     ticker: Ticker,
+    /// The date in the tool's head.
+    head: Option<Date>,
     /// Counts reports that have no time.
     counter: Option<Relative>,
     /// Length of a report, if something but stamps tells.
@@ -59,7 +61,7 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn new(out: &Out<'_>, ticker: Ticker, usual: Option<f64>) -> Times {
         let clock = Clock::new(out.hints());
-        Times { clock, ticker, counter: None, usual, stamp: None, last: None, dt: None }
+        Times { clock, ticker, head: None, counter: None, usual, stamp: None, last: None, dt: None }
     }
 
     /// Something in a report tells how long it is.
@@ -71,6 +73,10 @@ impl Times {
     pub(crate) fn begin(&mut self, date: Date) {
         self.clock.set_date(date);
         self.ticker.restart();
+        // Another day's head: what was counted from the last one ends.
+        if self.head.replace(date).is_some_and(|last| last != date) {
+            (self.counter, self.last) = (None, None);
+        }
     }
 
     /// The time of the report to come.
@@ -100,9 +106,9 @@ impl Times {
         let counter = match (&mut self.counter, self.last) {
             (Some(counter), _) => counter,
             // A run of one report needs no interval.
-            (None, None) if boot => return (Relative::elapsed(out).now(), None),
+            (None, None) if boot => return (Relative::elapsed_on(self.head, out).now(), None),
             (None, Some(last)) if boot => return (last, None),
-            (None, None) => self.counter.insert(Relative::new(out, self.usual)),
+            (None, None) => self.counter.insert(Relative::on(self.head, out, self.usual)),
             (None, Some(last)) => self.counter.insert(Relative::since(last, out, self.usual)),
         };
         if boot {

@@ -200,6 +200,13 @@ impl Times {
     }
 }
 
+/// The interval in a command line of the tool called `name`, whose options of the letters `takes` have an argument; None where
+/// the line is no such command, or says none.
+pub(crate) fn interval_of(line: &str, name: &'static str, takes: &'static str) -> Option<f64> {
+    let tool = Tool { name, takes, every: None, counters: false, default_s: 1.0, first_since_boot: true };
+    command(line, tool).flatten()
+}
+
 /// The interval in `Using 10 secs`, with which collectors of Sun's support (GUDS) head what they start.
 fn using(line: &str) -> Option<f64> {
     let mut words = line.split_ascii_whitespace().map(|word| word.trim_end_matches(['.', ',', ':']));

@@ -39,7 +39,10 @@ Database statistics
 fn sniff(head: &Head<'_>) -> Sure {
     let named = head.any(|line| line.starts_with("PGStatspack version"));
     let columns = ["database", "tps", "hitrate", "lio_ps"];
-    Sure::Certain.when(named || head.any(|line| line.contains('|') && psql::cells(line).take(4).eq(columns)))
+    let has = |line: &str, wanted: &[&str]| line.contains('|') && psql::cells(line).take(wanted.len()).eq(wanted.iter().copied());
+    // One of the prototype's tables alone.
+    let alone = ["table", "tuples_pct", "tab_hitpct", "idx_hitpct"];
+    Sure::Certain.when(named || head.any(|line| has(line, &columns) || has(line, &alone)))
 }
 
 /// What is known of the report so far.
@@ -140,6 +143,9 @@ impl Reader {
             out.fact("pgstatspack", "version", version.trim());
         } else {
             // A title, or the only column's header of a table.
+            if let Some((_, database)) = words.strip_suffix(" database").and_then(|title| title.rsplit_once(": ")) {
+                database.trim().clone_into(&mut self.report.database);
+            }
             if !text.starts_with(' ') {
                 words.clone_into(&mut self.title);
             }

@@ -15,7 +15,7 @@ use super::{
     when::When,
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
-use dialect::{Dialect, builder, dialect, is_numeric};
+use dialect::{Dialect, builder, dialect, is_numeric, unquoted};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -81,7 +81,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         cells.resize(record.len(), String::new());
         for (cell, bytes) in cells.iter_mut().zip(&record) {
             cell.clear();
-            cell.push_str(&String::from_utf8_lossy(bytes));
+            let text = String::from_utf8_lossy(bytes);
+            // Quotes behind a blank are quotes as well.
+            cell.push_str(if text.starts_with(' ') && text.ends_with('"') { unquoted(&text) } else { &text });
         }
         row(&mut sheet, line, &mut cells, out);
     }

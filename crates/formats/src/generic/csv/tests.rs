@@ -124,7 +124,7 @@ fn what_is_wrong_in_a_mapping_is_said() {
 #[test]
 fn columns_of_measurements_are_claimed() {
     for text in [
-        "a,b\n1,2\n",
+        "cpu,ops\n1,2\n",
         "time,ops\n2026-11-21 14:00:00,12\n2026-11-21 14:00:10,13\n",
         "timestamp,host,cpu %,read MB/s\n1700000000,db1,12.5,3\n1700000010,db1,13.5,4\n",
         "Datum;Zeit;Durchsatz\n21.11.2026;14:00:00;1.234,5\n",

@@ -136,19 +136,28 @@ impl Plan {
                 let group = self.group(path, known.table);
                 // What is measured wins over what is left.
                 match group.cells.iter_mut().find(|other| other.place == cell.place) {
-                    Some(other) if cell.make != Make::Complement => *other = cell,
-                    Some(_) => {}
+                    Some(other) => {
+                        let left = if cell.make == Make::Complement { column } else { std::mem::replace(other, cell).column };
+                        // Two counters of the same are measured apart, and differ.
+                        if let Some((column, path)) = all.iter().find(|(column, _)| *column == left) {
+                            self.metric(*column, path);
+                        }
+                    }
                     None => group.cells.push(cell),
                 }
             }
-            None => self.metrics.push(Metric {
-                column,
-                host: path.host.to_owned(),
-                name: format!("perfmon.{}.{}", path.object, path.counter),
-                labels: Labels::of("instance", path.instance).text().to_owned(),
-                unit: unit(path.counter),
-            }),
+            None => self.metric(column, path),
         }
+    }
+
+    fn metric(&mut self, column: usize, path: &Path<'_>) {
+        self.metrics.push(Metric {
+            column,
+            host: path.host.to_owned(),
+            name: format!("perfmon.{}.{}", path.object, path.counter),
+            labels: Labels::of("instance", path.instance).text().to_owned(),
+            unit: unit(path.counter),
+        });
     }
 
     fn group(&mut self, path: &Path<'_>, table: &'static Table) -> &mut Group {

@@ -116,7 +116,8 @@ pub(super) fn parseable<'a>(line: &'a str, splitter: &'a mut Splitter) -> Option
         (_, 11) => EXTENDED,
         _ => return None,
     };
-    let numbers = values.iter().all(|value| number(value).is_some());
+    // `fenxi watch nicstat` prints what is not known as a dash.
+    let numbers = values.iter().all(|value| value == "-" || number(value).is_some());
     numbers.then(|| Record { t: Micros(seconds.saturating_mul(1_000_000)), name, columns, values })
 }
 

@@ -49,6 +49,9 @@ pub fn values(mut rest: &str, mut take: impl FnMut(Value)) -> bool {
             take(Value::Latency(percent(key).unwrap_or(95.0), ms));
         }
         let key = key.trim();
+        // `err/s 1.00 reconn/s: 0.00`: scripts for TPC-C leave a colon out.
+        let errors = key.split_once("err/s ").and_then(|(_, errors)| number(errors.split(' ').next()?));
+        errors.into_iter().for_each(|errors| take(Value::Column(load::errors_per_s, errors)));
         let word = key.rsplit([' ', ',']).next().unwrap_or(key);
         known = match word {
             "(r/w/o" => three(value, &mut take),

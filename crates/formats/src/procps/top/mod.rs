@@ -51,6 +51,9 @@ fn sniff(head: &Head<'_>) -> Sure {
         Sure::Certain
     } else if head.any(old) && head.any(|l| load::load(l).is_some()) && head.has_words("SIZE RSS SHARE") {
         Sure::Likely
+    } else if head.has_words("VIRT RES SHR S %CPU %MEM TIME+ COMMAND") {
+        // The list alone, as people cut it out.
+        Sure::Likely
     } else {
         Sure::No
     }

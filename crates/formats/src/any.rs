@@ -13,10 +13,10 @@ use fenxi_model::Table;
 
 use super::{
     Format, Head, Input, Out, Sure,
-    detect::surest,
+    detect::{of_document, surest},
     document::is_document,
     formats,
-    hosts::{self, by_host, quoted, rest},
+    hosts::{self, by_host, part::read_with_rest},
 };
 
 /// A format that a store brings.
@@ -76,7 +76,7 @@ impl AnyFormat {
     /// Reads all of the input.
     pub fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
         match self {
-            AnyFormat::Shipped(format) => rest::read(format, input, out),
+            AnyFormat::Shipped(format) => read_with_rest(format, input, out),
             AnyFormat::Own(format) => format.read(input, out),
             AnyFormat::Hosts(own) => by_host::read_among(&Formats::with(own.clone()), input, out),
         }
@@ -147,7 +147,7 @@ impl Formats {
     /// and only about what nobody else is certain of.
     pub fn detect(&self, head: &Head<'_>) -> Option<AnyFormat> {
         if is_document(head.text) {
-            return quoted::claims(head).then_some(AnyFormat::Shipped(&quoted::FORMAT));
+            return of_document(head).map(AnyFormat::Shipped);
         }
         // Stops at the first that is certain: most texts are recognised by few of the formats.
         let shipped = surest(head, formats());

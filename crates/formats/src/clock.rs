@@ -175,12 +175,16 @@ impl Relative {
         let zone = out.hints().zone.clone();
         let overrun = out.hints().overrun_s.unwrap_or(0.0);
         let counted = out.hints().modified.map(|end| Micros(end.0.saturating_sub((overrun * 1e6) as i64)));
-        let counted = counted.and_then(|t| Timestamp::from_microsecond(t.0).ok()).map(|t| t.to_zoned(zone.clone()).date());
+        let counted =
+            counted.and_then(|t| Timestamp::from_microsecond(t.0).ok()).map(|t| t.to_zoned(zone.clone()).date());
         if counted.is_some_and(|counted| (counted - date).get_days().abs() <= 1) {
             return None;
         }
         let begin = zone.to_ambiguous_timestamp(date.to_datetime(Time::midnight())).compatible().ok()?;
-        out.assume(&format!("the begin of {date}, as the tool's head says that date and nothing a time (give --start)"));
+        out.dates_by_head();
+        out.assume(&format!(
+            "the begin of {date}, as the tool's head says that date and nothing a time (give --start)"
+        ));
         Some(Micros(begin.as_microsecond()))
     }
 

@@ -1,12 +1,15 @@
 //! Recognising a format from the first kilobytes of an input.
 
-use super::{Format, Head, Sure, document::is_document, formats, hosts::quoted};
+use super::{Format, Head, Sure, document::is_document, formats};
+
+/// The format of documents that quote outputs.
+const QUOTED: &str = "quoted";
 
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
 /// nobody claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
     if is_document(head.text) {
-        return quoted::claims(head).then_some(&quoted::FORMAT);
+        return of_document(head);
     }
     surest(head, formats()).map(|(_, format)| format)
 }
@@ -15,12 +18,17 @@ pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
 /// nobody's.
 pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     if is_document(head.text) {
-        return quoted::claims(head).then_some((Sure::Certain, &quoted::FORMAT)).into_iter().collect();
+        return of_document(head).map(|format| (Sure::Certain, format)).into_iter().collect();
     }
     let mut claims: Vec<_> = formats().map(|f| ((f.sniff)(head), f)).filter(|(sure, _)| *sure > Sure::No).collect();
     // Stable: of equals the earlier in the list stays first.
     claims.sort_by_key(|(sure, _)| std::cmp::Reverse(*sure));
     claims
+}
+
+/// What reads a document that begins so, if it quotes an output.
+pub(crate) fn of_document(head: &Head<'_>) -> Option<&'static Format> {
+    format(QUOTED).filter(|quoted| (quoted.sniff)(head) == Sure::Certain)
 }
 
 /// The first of those that are surest of what is no document. Nobody is asked after one that is certain: the others would have

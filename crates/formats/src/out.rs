@@ -9,8 +9,9 @@ use fenxi_model::{
 use jiff::{
     Timestamp,
     civil::{Date, Time},
-    tz::TimeZone,
 };
+
+use crate::Hints;
 
 /// Rows that are gathered before they are handed on.
 const FLUSH_ROWS: usize = 1 << 15;
@@ -22,50 +23,6 @@ const MAX_HOSTS: usize = 16;
 const MAX_UNREAD: usize = 64 << 10;
 /// The longest piece of a line that a note repeats, in characters.
 const QUOTE: usize = 120;
-
-/// What is known about an input besides its content.
-#[derive(Clone, Debug)]
-pub struct Hints {
-    /// The input's name, as notes give it.
-    pub file: String,
-    /// The host that the user named: it wins over what the content says.
-    pub host: Option<String>,
-    /// The host to fall back to: from the file's name, or this machine's.
-    pub default_host: String,
-    /// When the observation began, as the user says.
-    pub start: Option<Micros>,
-    /// Seconds between two samples, as the user says.
-    pub interval_s: Option<f64>,
-    /// The time zone of times that do not name one.
-    pub zone: TimeZone,
-    /// When the file was last written.
-    pub modified: Option<Micros>,
-    /// By how many seconds what has no times of its own would end after `modified`, did it begin then
-    /// ([`overrun`](crate::overrun)); None where nobody read it before.
-    pub overrun_s: Option<f64>,
-    /// What tells its figures from those of other inputs of the run with the same columns; None where there are none.
-    pub label: Option<String>,
-    /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
-    pub mapping: Option<String>,
-}
-
-impl Hints {
-    /// Hints that say nothing, for an input called `file`.
-    pub fn none(file: &str) -> Hints {
-        Hints {
-            file: file.to_owned(),
-            host: None,
-            default_host: "unknown".to_owned(),
-            start: None,
-            interval_s: None,
-            zone: TimeZone::UTC,
-            modified: None,
-            overrun_s: None,
-            label: None,
-            mapping: None,
-        }
-    }
-}
 
 /// What one input gave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,6 +41,8 @@ pub struct Tally {
     pub boot_rows: u64,
     /// Whether times were taken from the file's last writing.
     pub timed_by_writing: bool,
+    /// Whether times were counted from the date in the tool's own head.
+    pub dated_by_head: bool,
     /// Hosts that the content names, up to some number of them.
     pub hosts: BTreeSet<String>,
     /// Whether the content names a host, and has no row before that.
@@ -132,6 +91,7 @@ pub struct Out<'a> {
     notes: u64,
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
+    dated_by_head: bool,
     /// What told the time of what has none, where that is not the file's last writing.
     anchored: Option<&'static str>,
     /// The date of what has none, where other outputs of the input say it.
@@ -143,6 +103,8 @@ pub struct Out<'a> {
     /// Lines that could not be read, with their numbers in the whole input, where another format may know them.
     unread: Vec<(u64, String)>,
     unread_bytes: usize,
+    /// How many formats read, one within what another left.
+    unread_depth: u8,
     /// Values that cannot be, of rows that are handed on.
     refused: Vec<Refused>,
 }
@@ -186,6 +148,7 @@ impl<'a> Out<'a> {
             notes: 0,
             assumed: BTreeSet::new(),
             timed_by_writing: false,
+            dated_by_head: false,
             anchored: None,
             dated: None,
             hosts: BTreeSet::new(),
@@ -193,6 +156,7 @@ impl<'a> Out<'a> {
             lines: Vec::new(),
             unread: Vec::new(),
             unread_bytes: 0,
+            unread_depth: 0,
             refused: Vec::new(),
             hints,
         }
@@ -391,13 +355,14 @@ impl<'a> Out<'a> {
 
     /// Lines that are not read from now on are kept; gives those kept before.
     pub(crate) fn begin_unread(&mut self) -> Vec<(u64, String)> {
-        self.unread_bytes = 0;
+        (self.unread_bytes, self.unread_depth) = (0, self.unread_depth.saturating_add(1));
         std::mem::take(&mut self.unread)
     }
 
-    /// The lines that were not read since; `before` are kept again.
-    pub(crate) fn end_unread(&mut self, before: Vec<(u64, String)>) -> Vec<(u64, String)> {
-        std::mem::replace(&mut self.unread, before)
+    /// The lines that were not read since, and how many formats still read; `before` are kept again.
+    pub(crate) fn end_unread(&mut self, before: Vec<(u64, String)>) -> (Vec<(u64, String)>, u8) {
+        self.unread_depth = self.unread_depth.saturating_sub(1);
+        (std::mem::replace(&mut self.unread, before), self.unread_depth)
     }
 
     /// The line `number` has another number of values than its header has columns.
@@ -430,10 +395,8 @@ impl<'a> Out<'a> {
 
     /// Something was assumed that neither the content nor the user said; each is kept once.
     pub fn assume(&mut self, message: &str) {
-        let message = self.anchored.map_or_else(
-            || message.to_owned(),
-            |told| message.replace("the file's last writing", told),
-        );
+        let message =
+            self.anchored.map_or_else(|| message.to_owned(), |told| message.replace("the file's last writing", told));
         if self.assumed.insert(message.clone()) {
             self.rows.note(&self.hints.file, None, &format!("assumed: {message}"));
         }
@@ -442,6 +405,11 @@ impl<'a> Out<'a> {
     /// The date of what has none, where other outputs of the input say it.
     pub(crate) fn dated(&self) -> Option<Date> {
         self.dated
+    }
+
+    /// Times are counted from the begin of the date in the tool's own head.
+    pub(crate) fn dates_by_head(&mut self) {
+        self.dated_by_head = true;
     }
 
     /// Whether the content named a host so far.
@@ -517,6 +485,7 @@ impl<'a> Out<'a> {
             assumptions: self.assumed.len() as u64,
             boot_rows: self.boot_rows,
             timed_by_writing: self.timed_by_writing,
+            dated_by_head: self.dated_by_head,
             hosts: self.hosts,
             names_host_first: self.names_host_first,
         };

@@ -41,7 +41,9 @@ impl Rendered<'_> {
         }
         let value = |word: &&str| {
             let (name, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: a column and its value"));
-            self.cells.iter().any(|(column, cell)| *column == name && (*cell == value || name == "t" && cell.starts_with(value)))
+            self.cells
+                .iter()
+                .any(|(column, cell)| *column == name && (*cell == value || name == "t" && cell.starts_with(value)))
         };
         table.truncate(table.trim_end().len());
         table == expected && wanted[1..].iter().all(value)
@@ -67,7 +69,9 @@ fn wrong(text: &str, expected: &str) -> Vec<String> {
         let words: Vec<&str> = line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
         match line.split_ascii_whitespace().collect::<Vec<_>>()[..] {
             ["is", wanted] => wanted == name,
-            ["t", wanted] => rows.iter().any(|row| row.cells.iter().any(|(name, cell)| *name == "t" && cell.starts_with(wanted))),
+            ["t", wanted] => {
+                rows.iter().any(|row| row.cells.iter().any(|(name, cell)| *name == "t" && cell.starts_with(wanted)))
+            }
             ["n", table, n] => of(table) == n.parse::<usize>().unwrap_or(usize::MAX),
             ["notes", "0"] => notes == 0,
             ["notes", "some"] => notes > 0,
@@ -80,13 +84,15 @@ fn wrong(text: &str, expected: &str) -> Vec<String> {
             _ => rows.iter().any(|row| row.has(&words)),
         }
     };
-    let wrong: Vec<String> = expected.lines().filter(|line| !line.is_empty() && !holds(line)).map(str::to_owned).collect();
+    let wrong: Vec<String> =
+        expected.lines().filter(|line| !line.is_empty() && !holds(line)).map(str::to_owned).collect();
     if wrong.is_empty() { wrong } else { [wrong, vec![format!("read as {name}:\n{all}")]].concat() }
 }
 
 #[test]
 fn what_people_post_is_read_as_it_is_meant() {
-    let mut files: Vec<_> = fs_err::read_dir(Path::new("fixtures/posted")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        fs_err::read_dir(Path::new("fixtures/posted")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut failed = Vec::new();
     for path in &files {

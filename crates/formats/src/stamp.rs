@@ -112,7 +112,8 @@ pub fn stamp(line: &str) -> Option<Stamp<'_>> {
     let (when, rest) = epoch(text).or_else(|| iso(text)).or_else(|| words(text)).or_else(|| time_of_day(text))?;
     let rest = rest.trim_start_matches(|c: char| opens(c) || closes(c));
     // `TS 1344561790.012 2012-08-09 21:23:10`: the same in two forms.
-    let again = matches!(when, When::Moment(_)) && rest.as_bytes().get(..4).is_some_and(|year| year.iter().all(u8::is_ascii_digit));
+    let again = matches!(when, When::Moment(_))
+        && rest.as_bytes().get(..4).is_some_and(|year| year.iter().all(u8::is_ascii_digit));
     let rest = if again { iso(rest).map_or(rest, |(_, rest)| rest.trim_start()) } else { rest };
     Some(Stamp { when, rest })
 }

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 
 use crate::{
     parse::Recognised,
-    source::{Source, host_in},
+    source::{Source, host_in, start_in},
 };
 
 /// The host of inputs that name none.
@@ -115,7 +115,7 @@ impl Plan {
             file: source.name.clone(),
             host: self.host.clone(),
             default_host: source.host.clone().unwrap_or_else(|| default_host.to_owned()),
-            start: self.start,
+            start: self.start.or_else(|| start_in(&source.name, &self.zone)),
             interval_s: self.interval_s,
             zone: self.zone.clone(),
             modified: source.modified.or(Some(self.now)),

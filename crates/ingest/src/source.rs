@@ -9,6 +9,7 @@ use std::{
 use fenxi_model::Micros;
 use fenxi_store::Part;
 use fs_err as fs;
+use jiff::{civil::DateTime, tz::TimeZone};
 use tempfile::TempDir;
 
 use crate::{pack, unpack::unpacked};
@@ -102,9 +103,31 @@ pub(crate) fn host_in(name: &str) -> Option<String> {
     (kind > 0 && name_like).then_some(host)
 }
 
+/// The time in a name like `2012_08_09_21_23_10-vmstat`: when `pt-stalk` began to collect it, in the machine's zone.
+pub(crate) fn start_in(name: &str, zone: &TimeZone) -> Option<Micros> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let (stamp, _) = file.split_once('-').filter(|(stamp, _)| stamp.len() == "2012_08_09_21_23_10".len())?;
+    let when = DateTime::strptime("%Y_%m_%d_%H_%M_%S", stamp).ok()?;
+    let moment = zone.to_ambiguous_timestamp(when).compatible().ok()?;
+    Some(Micros(moment.as_microsecond()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_pt_stalk_tells_when_it_began() {
+        let read = |name: &str| start_in(name, &TimeZone::UTC).map(Micros::iso);
+        let expected = Micros::parse("2012-08-09T21:23:10").map(Micros::iso);
+        assert!(expected.is_some());
+        assert_eq!(read("2012_08_09_21_23_10-vmstat"), expected);
+        assert_eq!(read("samples/2012_08_09_21_23_10-mutex-status1"), expected);
+        for name in ["vmstat.txt", "2012_08_09-vmstat", "2012_99_09_21_23_10-vmstat", "2012-08-09_21_23_10-vmstat", ""]
+        {
+            assert_eq!(read(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_name_may_tell_the_host() {

@@ -28,14 +28,46 @@ pub static FORMAT: Format = Format {
 
 /// Columns of statistics views; of these a table must have two.
 const KNOWN: &[&str] = &[
-    "blks_hit", "blks_read", "buffers_clean", "calls", "checkpoints_req", "checkpoints_timed", "deadlocks",
-    "heap_blks_hit", "heap_blks_read", "idx_blks_read", "idx_scan", "idx_tup_fetch", "idx_tup_read", "max_exec_time",
-    "mean_exec_time", "mean_time", "n_dead_tup", "n_live_tup", "n_tup_del", "n_tup_ins", "n_tup_upd", "numbackends",
-    "query_start", "seq_scan", "seq_tup_read", "shared_blks_hit", "shared_blks_read", "state", "temp_bytes",
-    "total_exec_time", "total_time", "wait_event", "wait_event_type", "xact_commit", "xact_rollback", "xact_start",
+    "blks_hit",
+    "blks_read",
+    "buffers_clean",
+    "calls",
+    "checkpoints_req",
+    "checkpoints_timed",
+    "deadlocks",
+    "heap_blks_hit",
+    "heap_blks_read",
+    "idx_blks_read",
+    "idx_scan",
+    "idx_tup_fetch",
+    "idx_tup_read",
+    "max_exec_time",
+    "mean_exec_time",
+    "mean_time",
+    "n_dead_tup",
+    "n_live_tup",
+    "n_tup_del",
+    "n_tup_ins",
+    "n_tup_upd",
+    "numbackends",
+    "query_start",
+    "seq_scan",
+    "seq_tup_read",
+    "shared_blks_hit",
+    "shared_blks_read",
+    "state",
+    "temp_bytes",
+    "total_exec_time",
+    "total_time",
+    "wait_event",
+    "wait_event_type",
+    "xact_commit",
+    "xact_rollback",
+    "xact_start",
 ];
 /// Columns that name something by a number.
-const IDS: &[&str] = &["pid", "relid", "indexrelid", "datid", "userid", "dbid", "usesysid", "queryid", "query_id", "leader_pid"];
+const IDS: &[&str] =
+    &["pid", "relid", "indexrelid", "datid", "userid", "dbid", "usesysid", "queryid", "query_id", "leader_pid"];
 /// Columns that differ for each session and say nothing about others.
 const OF_SESSIONS: &[&str] = &["state", "wait_event_type", "wait_event", "datname", "usename", "backend_type"];
 /// Characters of a statement, and rows of one table that are counted.
@@ -131,7 +163,10 @@ impl Reader {
 
     /// A line outside of tables.
     fn other(&mut self, number: u64, line: &str, out: &mut Out<'_>) {
-        let own = line.contains("=> ") || line.contains("=# ") || line.starts_with("Expanded display ") || line.starts_with("Time: ");
+        let own = line.contains("=> ")
+            || line.contains("=# ")
+            || line.starts_with("Expanded display ")
+            || line.starts_with("Time: ");
         if !own && self.moments.take(line, out).is_none() {
             out.unknown(number, line, "no table of psql");
         }
@@ -190,7 +225,8 @@ impl Reader {
             }
             return;
         }
-        for (name, value) in cells().filter(|(name, _)| !IDS.contains(name)).filter_map(|(n, c)| Some((n, number(c)?))) {
+        for (name, value) in cells().filter(|(name, _)| !IDS.contains(name)).filter_map(|(n, c)| Some((n, number(c)?)))
+        {
             // Views have milliseconds.
             let (scale, unit) = if name.ends_with("_time") { (1e-3, "s") } else { (1.0, "") };
             out.metric(t, None, &format!("psql.{name}"), labels.text(), value * scale, unit);

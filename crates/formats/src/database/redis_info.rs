@@ -136,11 +136,13 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 reader.end(out);
             }
             reader.sections.push(line.to_owned());
-        } else if line.is_empty() || reader.figure(line, out) {
-        } else if stamp(line).is_some_and(|stamp| stamp.rest.is_empty()) {
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
+            && stamp(line).is_some_and(|stamp| stamp.rest.is_empty())
+        {
+            // A time with its colons looks like a name and a value, too.
             reader.end(out);
             reader.moments.take(line, out);
-        } else {
+        } else if !line.is_empty() && !reader.figure(line, out) {
             out.unknown(at, line, "no name and value of redis-cli info");
         }
     });

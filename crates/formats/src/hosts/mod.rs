@@ -1,9 +1,8 @@
 //! Outputs of several hosts or of several commands in one text, or with a time in front of each line: what is left is read in the
 //! format that recognises it.
 
-mod part;
+pub(crate) mod part;
 mod prompt;
-pub(crate) mod rest;
 
 formats! {
     by_host,

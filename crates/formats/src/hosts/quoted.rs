@@ -7,7 +7,10 @@
 use std::borrow::Cow;
 
 use super::session::{Parts, read_outputs};
-use crate::{Family, Format, Formats, Head, Input, Out, Sure, document::is_source};
+use crate::{
+    Family, Format, Formats, Head, Input, Out, Sure,
+    document::{is_document, is_source},
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -130,7 +133,8 @@ impl Quotes {
 fn reply(line: &str) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while depth < DEEPEST
-        && let Some(behind) = rest.strip_prefix('>').filter(|behind| behind.is_empty() || behind.starts_with([' ', '>']))
+        && let Some(behind) =
+            rest.strip_prefix('>').filter(|behind| behind.is_empty() || behind.starts_with([' ', '>']))
     {
         (depth, rest) = (depth + 1, behind.strip_prefix(' ').unwrap_or(behind));
     }
@@ -173,20 +177,15 @@ fn may_quote(text: &str) -> bool {
 
 fn sniff(head: &Head<'_>) -> Sure {
     // What is no document is a reply and nothing else, or a format's own.
-    Sure::Certain.when(head.first().starts_with('>') && claims(head))
-}
-
-/// Whether `head` is of a document that quotes an output.
-pub(crate) fn claims(head: &Head<'_>) -> bool {
-    if !may_quote(head.text) || is_source(head.text) {
-        return false;
+    if !may_quote(head.text) || is_source(head.text) || !(head.first().starts_with('>') || is_document(head.text)) {
+        return Sure::No;
     }
     let (mut quotes, mut parts) = (Quotes::default(), Parts::default());
     for (number, line) in head.text.lines().enumerate() {
         add(&mut parts, &mut quotes, number as u64 + 1, line);
     }
     let formats = Formats::default();
-    parts.known(&formats, LOOKED_AT).any(|(sure, _)| sure == Sure::Certain)
+    Sure::Certain.when(parts.known(&formats, LOOKED_AT).any(|(sure, _)| sure == Sure::Certain))
 }
 
 /// Adds a line to the block that it is of. Tells whether it is prose, and whether there was room for it.

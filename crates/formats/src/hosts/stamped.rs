@@ -147,7 +147,7 @@ fn chosen(bare: Bare, format: &AnyFormat, hints: &Hints) -> Part {
         survey(format, &mut Input::new(&text.as_bytes()[..end]), hints)
     };
     let alone = head(&bare.part.text);
-    if !alone.timed_by_writing && hints.modified.is_some() {
+    if !alone.timed_by_writing && !alone.dated_by_head && hints.modified.is_some() {
         return bare.part;
     }
     let timed = bare.with_times();

@@ -90,7 +90,16 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     }
     let word = rest.split(' ').next().unwrap_or("");
     let Some(tag) = word.strip_suffix(':').filter(|tag| !tag.is_empty()) else {
-        return Some(Entry { when, host, program: "", pid: "", priority, text: rest, is_5424: false, is_solaris: false });
+        return Some(Entry {
+            when,
+            host,
+            program: "",
+            pid: "",
+            priority,
+            text: rest,
+            is_5424: false,
+            is_solaris: false,
+        });
     };
     let text = rest.get(word.len()..).unwrap_or("");
     let text = text.strip_prefix(' ').unwrap_or(text);
@@ -101,7 +110,10 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     let solaris = text.strip_prefix("[ID ").and_then(|rest| rest.split_once("] ")).and_then(|(id, text)| {
         let (number, level) = id.split_once(' ')?;
         let level = level.rsplit('.').next()?;
-        number.bytes().all(|b| b.is_ascii_digit()).then_some((PRIORITIES.iter().find(|name| **name == level).copied(), text))
+        number
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+            .then_some((PRIORITIES.iter().find(|name| **name == level).copied(), text))
     });
     let (level, text, is_solaris) = solaris.map_or((None, text, false), |(level, text)| (level, text, true));
     Some(Entry { when, host, program, pid, priority: priority.or(level), text, is_5424: false, is_solaris })
@@ -154,7 +166,16 @@ fn rfc5424<'a>(priority: Option<&'static str>, rest: &'a str) -> Option<Entry<'a
     let text = rest.strip_prefix('-').unwrap_or_else(|| behind_data(rest));
     let known = |word: &'a str| if word == "-" { "" } else { word };
     let text = text.trim_start_matches([' ', '\u{feff}']);
-    Some(Entry { when, host: known(host), program: known(program), pid: known(pid), priority, text, is_5424: true, is_solaris: false })
+    Some(Entry {
+        when,
+        host: known(host),
+        program: known(program),
+        pid: known(pid),
+        priority,
+        text,
+        is_5424: true,
+        is_solaris: false,
+    })
 }
 
 /// What follows structured data: `[id a="b"][id c="]"] text`.

@@ -101,7 +101,8 @@ fn column(format: &str, name: &str) -> Column {
         | "RTPRIO" | "FLAGS" | "Flags" | "GROUP" | "EGROUP" | "GID" | "EGID" | "RUSER" | "RUID" | "SUSER" | "SUID"
         | "PGRP" | "PGID" | "SID" | "SESS" | "TPGID" | "TPG" | "ELAPSED" | "LABEL" | "CGNAME" | "NU" | "UNIT"
         | "USERNS" | "PIDNS" | "MNTNS" | "NETNS" | "IPCNS" | "UTSNS" | "nsIPC" | "nsMNT" | "nsNET" | "nsPID"
-        | "nsUSER" | "nsUTS" | "LXC" | "SLICE" | "SESSION" | "SEAT" | "MACHINE" | "OOMADJ" | "LOGID" | "EXE" | "OOMa" | "OOMs" | "AGID" | "AGNI" => Column::Skip,
+        | "nsUSER" | "nsUTS" | "LXC" | "SLICE" | "SESSION" | "SEAT" | "MACHINE" | "OOMADJ" | "LOGID" | "EXE"
+        | "OOMa" | "OOMs" | "AGID" | "AGNI" => Column::Skip,
         "ENVIRON" | "CGROUPS" | "SUPGIDS" | "SUPGRPS" => Column::Wide,
         "SHR" | "SHARE" | "SWAP" | "CODE" | "DATA" | "TRS" | "DRS" | "LIB" | "USED" | "RSan" | "RSfd" | "RSlk"
         | "RSsh" | "PSS" | "USS" | "SIZE" => Column::Size(format!("{format}.{name}")),

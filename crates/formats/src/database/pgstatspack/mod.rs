@@ -39,7 +39,9 @@ Database statistics
 fn sniff(head: &Head<'_>) -> Sure {
     let named = head.any(|line| line.starts_with("PGStatspack version"));
     let columns = ["database", "tps", "hitrate", "lio_ps"];
-    let has = |line: &str, wanted: &[&str]| line.contains('|') && psql::cells(line).take(wanted.len()).eq(wanted.iter().copied());
+    let has = |line: &str, wanted: &[&str]| {
+        line.contains('|') && psql::cells(line).take(wanted.len()).eq(wanted.iter().copied())
+    };
     // One of the prototype's tables alone.
     let alone = ["table", "tuples_pct", "tab_hitpct", "idx_hitpct"];
     Sure::Certain.when(named || head.any(|line| has(line, &columns) || has(line, &alone)))

@@ -137,7 +137,8 @@ impl Plan {
                 // What is measured wins over what is left.
                 match group.cells.iter_mut().find(|other| other.place == cell.place) {
                     Some(other) => {
-                        let left = if cell.make == Make::Complement { column } else { std::mem::replace(other, cell).column };
+                        let left =
+                            if cell.make == Make::Complement { column } else { std::mem::replace(other, cell).column };
                         // Two counters of the same are measured apart, and differ.
                         if let Some((column, path)) = all.iter().find(|(column, _)| *column == left) {
                             self.metric(*column, path);

@@ -84,7 +84,8 @@ fn bucket(line: &str) -> Option<(Option<f64>, Option<f64>, f64)> {
 /// `512`, `-4`, `2K`, `1M`.
 fn bound(text: &str) -> Option<f64> {
     let text = text.trim();
-    let power = text.bytes().last().and_then(|last| b"KMGTPE".iter().position(|suffix| suffix.eq_ignore_ascii_case(&last)));
+    let power =
+        text.bytes().last().and_then(|last| b"KMGTPE".iter().position(|suffix| suffix.eq_ignore_ascii_case(&last)));
     match power {
         Some(power) => Some(number(text.get(..text.len() - 1)?)? * 1024f64.powi(power as i32 + 1)),
         None => number(text),

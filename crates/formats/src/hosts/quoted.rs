@@ -116,7 +116,10 @@ impl Quotes {
                 break;
             }
             self.within = Within::Mark(at);
-            let first = first.strip_prefix("<code>").unwrap_or(first);
+            let first = match first.strip_prefix("<code").and_then(|rest| rest.split_once('>')) {
+                Some((_, first)) => first,
+                None => first,
+            };
             return Line::Begins(Some(plain(at, first)).filter(|first| !first.trim().is_empty()));
         }
         if self.depth > 0 {
@@ -253,6 +256,7 @@ mod tests {
             ("a\n\n    b\n      c\n", ""),
             ("{noformat}\na\n{noformat}\nb", "|;a"),
             ("{code:title=x}\na\n{code}", "|;a"),
+            ("<pre><code class=\"y\">a\nb</code></pre>", "|a;b"),
             ("<pre class=\"x\"><code>a &lt; b\nc</code></pre>\nd", "|a < b;c"),
             ("`a` and ```b``` and <pre>c</pre>", ""),
         ] {

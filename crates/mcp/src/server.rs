@@ -13,7 +13,7 @@ use std::{
 };
 
 use fenxi_query::{Engine, Interrupt};
-use fenxi_report::api::{ApiError, Context};
+use fenxi_api::{ApiError, Context};
 use fenxi_serve::Limits;
 use fenxi_store::Store;
 use serde_json::{Value, json};

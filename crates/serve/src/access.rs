@@ -15,7 +15,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use fenxi_report::api::Query;
+use fenxi_api::Query;
 use fs_err as fs;
 use subtle::ConstantTimeEq;
 

@@ -16,7 +16,7 @@ use axum::{
 use hyper::body::{Frame, SizeHint};
 
 use fenxi_model::is_secret_parameter;
-use fenxi_report::api::Query;
+use fenxi_api::Query;
 
 use crate::{Access, access::Who, app::Shared, listen::Peer};
 

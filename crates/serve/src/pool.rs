@@ -14,7 +14,7 @@ use std::{
 };
 
 use fenxi_query::{Engine, Interrupt, Options, QueryError, Workers, start_workers};
-use fenxi_report::api::{ApiError, Context};
+use fenxi_api::{ApiError, Context};
 use fenxi_store::Store;
 use tokio::sync::Semaphore;
 

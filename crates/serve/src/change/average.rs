@@ -9,7 +9,7 @@ use axum::{
 use fenxi_average::{AverageError, Plan, average};
 use fenxi_compare::{Averaging, CompareError, Outliers, group};
 use fenxi_model::RunId;
-use fenxi_report::api::schema;
+use fenxi_api::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -8,7 +8,7 @@ use axum::{
     response::Response,
     routing::put,
 };
-use fenxi_report::api::schema;
+use fenxi_api::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -7,7 +7,7 @@ use axum::{
     routing::{delete, post},
 };
 use fenxi_model::Micros;
-use fenxi_report::api::schema;
+use fenxi_api::schema;
 use fenxi_store::Mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

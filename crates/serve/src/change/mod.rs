@@ -27,7 +27,7 @@ use axum::{
     routing::MethodRouter,
 };
 use fenxi_model::RunId;
-use fenxi_report::api::{ApiError, schema::OfAnswer};
+use fenxi_api::{ApiError, schema::OfAnswer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use axum::{extract::State, http::Method, response::Response, routing::delete};
 use fenxi_model::RunId;
-use fenxi_report::api::schema;
+use fenxi_api::schema;
 
 use super::{Named, Operation, Removed, Takes, blocking, done, named};
 use crate::{app::Shared, reply::Failure};

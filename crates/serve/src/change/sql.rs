@@ -1,7 +1,7 @@
 //! `POST /api/v1/sql`: like GET, for statements too long for a URL.
 
 use axum::{extract::State, http::Method, response::Response, routing::post};
-use fenxi_report::api::{ENDPOINTS, Endpoint, Query};
+use fenxi_api::{ENDPOINTS, Endpoint, Query};
 use schemars::{Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;

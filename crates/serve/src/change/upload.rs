@@ -17,7 +17,7 @@ use axum::{
 };
 use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
-use fenxi_report::api::{Query, schema};
+use fenxi_api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;

@@ -7,7 +7,7 @@ use axum::{
     routing::{delete, put},
 };
 use fenxi_model::Micros;
-use fenxi_report::api::schema;
+use fenxi_api::schema;
 use fenxi_store::Window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

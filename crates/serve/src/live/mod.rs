@@ -19,7 +19,7 @@ use axum::{
         sse::{KeepAlive, Sse},
     },
 };
-use fenxi_report::api::Query;
+use fenxi_api::Query;
 use futures_util::StreamExt;
 
 use crate::{app::Shared, change::blocking, reply::Failure};

@@ -2,7 +2,7 @@
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use fenxi_model::RunId;
-use fenxi_report::api::ApiError;
+use fenxi_api::ApiError;
 use fenxi_store::Recorded;
 use schemars::JsonSchema;
 use serde::Serialize;

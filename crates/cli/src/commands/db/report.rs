@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Scope};
-use fenxi_report::db_report::{Asked, DbReport, Period, groups, periods};
+use fenxi_api::db_report::{Asked, DbReport, Period, groups, periods};
 use fenxi_store::Store;
 
 use super::snapshots;

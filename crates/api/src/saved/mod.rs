@@ -1,29 +1,16 @@
-//! Content of pages: questions, findings and comparisons as JSON, and a page as one self-contained file.
-//!
-//! Nothing of a page is hard-wired: it asks the [`api`], and what a run's page shows are the questions of the store.
-//! A file carries the answers of all requests of its page beside the program that draws them (built in `web/`,
-//! committed in `web/dist/`). It needs no network, and everything that people named is shown as text, never as markup.
+//! Pages as files: a page, every answer that it asks for, and the program that draws it, in one HTML file.
 
-pub mod api;
-mod data;
-pub mod db_report;
-mod findings;
-mod html;
-mod kept;
-mod pack;
-mod pages;
-mod panel;
-mod payload;
-mod study_asks;
+pub(crate) mod html;
 
 use std::time::{Duration, Instant};
 
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
-use api::{ApiError, Context, Query};
-
-pub use study_asks::study_asks;
+use crate::{
+    endpoints::{self, ApiError, Context, Query},
+    kept, pages,
+};
 
 /// The address of the page that shows `runs`.
 pub fn page_of_runs(runs: &[RunId]) -> String {
@@ -46,7 +33,7 @@ pub fn prepare(context: &Context<'_>, run: &RunId, go_on: &mut dyn FnMut(usize, 
         if !go_on(i, n) {
             return;
         }
-        let _ = api::answer(context, path, &query);
+        let _ = endpoints::answer(context, path, &query);
     }
 }
 
@@ -76,7 +63,7 @@ pub fn page_file_watched(
         let request = if text.is_empty() { path.to_owned() } else { format!("{path}?{text}") };
         let smaller = pages::IN_A_FILE.iter().filter(|(of, _, _)| *of == path);
         let query = smaller.fold(query, |query, (_, name, value)| query.with(name, value));
-        let answer = api::answer(context, path, &query)?;
+        let answer = endpoints::answer(context, path, &query)?;
         answers.insert(request.clone(), serde_json::from_slice(&answer.bytes)?);
         watch(&request, begin.elapsed());
     }

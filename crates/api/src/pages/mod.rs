@@ -13,7 +13,7 @@ mod trend;
 
 use fenxi_model::RunId;
 
-use crate::api::{ApiError, Context, Query, chosen};
+use crate::endpoints::{ApiError, Context, Query, chosen};
 
 /// A page with what it asks.
 pub(crate) struct Page {

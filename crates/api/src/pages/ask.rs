@@ -3,7 +3,7 @@
 use fenxi_query::{Question, has_parameters, question};
 
 use super::{Page, Request, about, by_id, runs};
-use crate::api::{ApiError, Context, Query};
+use crate::endpoints::{ApiError, Context, Query};
 
 /// Rows of a table on this page; `LIMIT` of the front end.
 const ROWS: &str = "2000";

@@ -1,7 +1,7 @@
 //! `/trend`: one metric over runs.
 
 use super::{Page, only};
-use crate::api::{ApiError, Context, Query};
+use crate::endpoints::{ApiError, Context, Query};
 
 pub(super) fn page(_: &Context<'_>, query: &Query) -> Result<Page, ApiError> {
     let metric = query.required("metric")?;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{DbReport, Line, Section};
-use crate::html::escaped;
+use crate::saved::html::escaped;
 
 /// How it looks, on screens and on paper.
 const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}\

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-const SCRIPT: &str = include_str!("../../../web/dist/app.js");
-const STYLE: &str = include_str!("../../../web/dist/app.css");
+const SCRIPT: &str = include_str!("../../../../web/dist/app.js");
+const STYLE: &str = include_str!("../../../../web/dist/app.css");
 
 /// What is embedded beside the program; `web/src/api.ts` reads it.
 #[derive(Debug, Serialize)]

@@ -1,7 +1,7 @@
 //! `/study`: results of a study; without a name, the list of studies.
 
 use super::{Page, only};
-use crate::api::{ApiError, Context, Query};
+use crate::endpoints::{ApiError, Context, Query};
 
 pub(super) fn page(_: &Context<'_>, query: &Query) -> Result<Page, ApiError> {
     let (title, request) = match query.get("name") {

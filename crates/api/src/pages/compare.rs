@@ -3,7 +3,7 @@
 use fenxi_model::RunId;
 
 use super::{Page, Request, about, only};
-use crate::api::{ApiError, Context, Query, chosen, run};
+use crate::endpoints::{ApiError, Context, Query, chosen, run};
 
 /// Charts in which two groups can be laid over each other or side by side.
 const SHARED: [&str; 4] = ["line", "stacked", "heatmap", "histogram"];

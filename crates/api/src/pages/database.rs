@@ -1,7 +1,7 @@
 //! `/database`: what the database servers of one run said, for a time range and the sessions that were chosen.
 
 use super::{Page, Request, about, by_id, pairs, runs};
-use crate::api::{ApiError, Context, Query, run};
+use crate::endpoints::{ApiError, Context, Query, run};
 
 /// What sessions are told apart by and chosen of; `DIMENSIONS` of the front end.
 const DIMENSIONS: [&str; 8] = ["class", "event", "statement", "session", "user", "application", "client", "database"];

@@ -1,11 +1,8 @@
 //! Reports of made-up runs: what is embedded is whole, safe and says what went wrong.
 
+use fenxi_api::{ApiError, Context, page_file, page_of_runs};
 use fenxi_model::{Micros, RunId, catalog::metric};
 use fenxi_query::Engine;
-use fenxi_report::{
-    api::{ApiError, Context},
-    page_file, page_of_runs,
-};
 use fenxi_store::{Begin, End, Labels, Store};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! `/board`: a page that somebody wrote, with every question answered.
 
 use super::Page;
-use crate::api::{ApiError, Context, Query, board};
+use crate::endpoints::{ApiError, Context, Query, board};
 
 pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiError> {
     let laid = board::laid(context, query)?;

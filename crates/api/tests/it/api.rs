@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Scope, question};
-use fenxi_report::api::{ApiError, Context, ENDPOINTS, Query, answer};
+use fenxi_api::{ApiError, Context, ENDPOINTS, Query, answer};
 use fenxi_store::{Labels, Store};
 use serde_json::Value;
 

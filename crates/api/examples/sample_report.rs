@@ -1,12 +1,12 @@
 //! Makes up a run, writes its report and says how long each question took and what the file weighs.
 //!
-//! `cargo run -p fenxi-report --example sample_report -- FILE.html [SECONDS] [CPUS] [RUNS]`
+//! `cargo run -p fenxi-api --example sample_report -- FILE.html [SECONDS] [CPUS] [RUNS]`
 #![allow(clippy::print_stdout, reason = "an example tells its reader what it measured")]
 
 use std::{error::Error, time::Instant};
 
+use fenxi_api::{Context, page_file_watched, page_of_runs};
 use fenxi_query::Engine;
-use fenxi_report::{api::Context, page_file_watched, page_of_runs};
 use fenxi_store::Store;
 
 #[path = "../tests/it/synthetic/mod.rs"]

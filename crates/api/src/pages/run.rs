@@ -3,7 +3,7 @@
 use fenxi_model::RunId;
 
 use super::{Page, Request, about, by_id, runs};
-use crate::api::{ApiError, Context, Query, run};
+use crate::endpoints::{ApiError, Context, Query, run};
 
 /// Questions of the first screen: `HEADLINE`, `LANES` and `CHARTS` of `web/src/first.tsx`, and what charts mark.
 const FIRST: [&str; 10] = [

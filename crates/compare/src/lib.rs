@@ -1,9 +1,10 @@
-//! Comparison of runs of a store: side by side, trends, the representative run.
+//! Comparison of runs of a store: side by side, trends, the representative run, averages.
 //!
 //! Everything here reads a store and gives plain structures, which the terminal, the pages and scripts
 //! show alike: what they serialise to is what `--json` prints and the API answers. The statistics
 //! are in `fenxi_analyze`, which knows no store.
 
+pub mod average;
 mod averaging;
 mod caveats;
 mod diagnosis;

@@ -6,7 +6,7 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_average::{AverageError, Plan, average};
+use fenxi_compare::average::{AverageError, Plan, average};
 use fenxi_compare::{Averaging, CompareError, Outliers, group};
 use fenxi_model::RunId;
 use fenxi_api::schema;

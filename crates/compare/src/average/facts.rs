@@ -10,7 +10,7 @@ use fenxi_model::{
 };
 use fenxi_store::{RunResult, label};
 
-use crate::rule::is_percentile;
+use super::rule::is_percentile;
 
 /// Adds the means of the results of all runs, and apart from them their spread; gives the names of those
 /// that are percentiles and left out. The representative run comes first.

@@ -11,7 +11,7 @@ use fenxi_model::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::rule::{Rule, rule};
+use super::rule::{Rule, rule};
 
 /// A key of a row; labels as codes of [`Cells::labels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

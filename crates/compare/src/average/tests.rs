@@ -13,7 +13,7 @@ use fenxi_model::{
 };
 use fenxi_store::{Begin, End, Manifest, Store, Window, label};
 
-use crate::{AverageError, Member, Plan, average};
+use super::{AverageError, Member, Plan, average};
 
 /// 2026-11-21 14:00:00 UTC: the first run begins an hour later, each other an hour after the one before.
 const START: i64 = 1_795_269_600_000_000;

@@ -9,9 +9,9 @@ use std::{
 };
 
 use anyhow::bail;
+use fenxi_api::Context;
 use fenxi_model::RunId;
 use fenxi_query::{AnswerColumn, Engine, Options, QueryError, Scope, Value, render};
-use fenxi_api::Context;
 use fenxi_store::{Store, StoreError};
 use fenxi_sys::signal::{Signal, Signals};
 

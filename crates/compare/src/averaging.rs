@@ -3,7 +3,7 @@
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
-use crate::{CompareError, average::Member, Representative, Stood, windows::choose};
+use crate::{CompareError, Representative, Stood, average::Member, windows::choose};
 
 /// What becomes of runs that lie much farther from the others than usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    average,
-    Chosen, CompareError,
+    Chosen, CompareError, average,
     summaries::{results_of, series_of},
     windows,
     words::{BetterWord, words_of},

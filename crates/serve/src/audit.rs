@@ -15,8 +15,8 @@ use axum::{
 };
 use hyper::body::{Frame, SizeHint};
 
-use fenxi_model::is_secret_parameter;
 use fenxi_api::Query;
+use fenxi_model::is_secret_parameter;
 
 use crate::{Access, access::Who, app::Shared, listen::Peer};
 

@@ -15,8 +15,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use fenxi_model::RunId;
 use fenxi_api::Query;
+use fenxi_model::RunId;
 use futures_util::{StreamExt, future::ready};
 use tokio::{
     runtime::Handle,

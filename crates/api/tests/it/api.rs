@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fenxi_api::{ApiError, Context, ENDPOINTS, Query, answer};
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Scope, question};
-use fenxi_api::{ApiError, Context, ENDPOINTS, Query, answer};
 use fenxi_store::{Labels, Store};
 use serde_json::Value;
 

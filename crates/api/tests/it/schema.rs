@@ -1,7 +1,7 @@
 //! Answers are what their schemas say, to the last property.
 
-use fenxi_model::{Micros, Rows, RunId, catalog::result};
 use fenxi_api::{ENDPOINTS, schema::Schemas};
+use fenxi_model::{Micros, Rows, RunId, catalog::result};
 use fenxi_store::{Begin, End, Labels, Store};
 use fenxi_study::{Beginning, Design, FAILED, Record, parse};
 use serde_json::{Map, Value};

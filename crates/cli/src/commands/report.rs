@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use fenxi_api::Context;
 use fenxi_model::Unit;
 use fenxi_query::{Engine, Options};
-use fenxi_api::Context;
 use fenxi_store::Store;
 use fs_err as fs;
 

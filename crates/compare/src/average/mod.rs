@@ -8,8 +8,6 @@
 mod cells;
 mod facts;
 mod rule;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

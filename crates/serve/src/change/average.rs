@@ -6,10 +6,10 @@ use axum::{
     response::Response,
     routing::post,
 };
+use fenxi_api::schema;
 use fenxi_compare::average::{AverageError, Plan, average};
 use fenxi_compare::{Averaging, CompareError, Outliers, group};
 use fenxi_model::RunId;
-use fenxi_api::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -26,8 +26,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::MethodRouter,
 };
-use fenxi_model::RunId;
 use fenxi_api::{ApiError, schema::OfAnswer};
+use fenxi_model::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

@@ -6,8 +6,8 @@ use axum::{
     response::Response,
     routing::{delete, put},
 };
-use fenxi_query::{Question, Scope, forget_question, keep_question};
 use fenxi_api::{ApiError, schema};
+use fenxi_query::{Question, Scope, forget_question, keep_question};
 use schemars::JsonSchema;
 use serde::Serialize;
 

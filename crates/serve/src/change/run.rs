@@ -1,8 +1,8 @@
 //! `DELETE /api/v1/runs/{id}`: removes a run.
 
 use axum::{extract::State, http::Method, response::Response, routing::delete};
-use fenxi_model::RunId;
 use fenxi_api::schema;
+use fenxi_model::RunId;
 
 use super::{Named, Operation, Removed, Takes, blocking, done, named};
 use crate::{app::Shared, reply::Failure};

@@ -6,8 +6,8 @@ use axum::{
     response::Response,
     routing::{delete, put},
 };
-use fenxi_model::Micros;
 use fenxi_api::schema;
+use fenxi_model::Micros;
 use fenxi_store::Window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

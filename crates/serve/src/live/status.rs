@@ -1,8 +1,8 @@
 //! `GET /api/v1/status`: recordings in progress, and what can be watched.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use fenxi_model::RunId;
 use fenxi_api::ApiError;
+use fenxi_model::RunId;
 use fenxi_store::Recorded;
 use schemars::JsonSchema;
 use serde::Serialize;

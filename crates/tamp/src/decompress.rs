@@ -8,11 +8,12 @@ use zstd_safe::DCtx;
 use crate::{
     Error, Format, Input, Meter, Output, Watch, Written,
     engine::{self, Limits, Sink, Worker},
+    frame::Bounds,
     gz,
     input::Reader,
     job::{Job, Task},
     lz4,
-    unpack::{Bounds, Shared, Unpack},
+    unpack::{Shared, Unpack},
     xxh32::Xxh32,
     zst,
 };

@@ -6,10 +6,12 @@
 //! losing both. The engine, which is the same for all formats, is described in `engine.rs`.
 
 mod compress;
+mod container;
 mod decompress;
 mod engine;
 mod error;
 pub mod files;
+mod frame;
 mod gz;
 mod input;
 mod job;

@@ -7,7 +7,7 @@ use lzzzz::{lz4, lz4_hc};
 use super::{MAGIC, STORED, flag, header_sum};
 use crate::{
     Error, Level, Output,
-    compress::Container,
+    container::Container,
     engine::Worker,
     job::Job,
     level::Lz4Level,

@@ -9,7 +9,7 @@ use axum::{
 };
 use fenxi_api::{ENDPOINTS, Endpoint, Query};
 
-use crate::{app::Shared, held::held, pool::Weight, reply::Failure};
+use crate::{held::held, pool::Weight, reply::Failure, shared::Shared};
 
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";

@@ -25,11 +25,11 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::{
-    app::Shared,
     change::blocking,
     held::held,
     pool::{Refused, Weight},
     reply::{Failure, reply},
+    shared::Shared,
 };
 
 /// Where one run is given.

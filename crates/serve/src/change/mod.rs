@@ -34,8 +34,8 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::{
-    app::Shared,
     reply::{Failure, json_reply},
+    shared::Shared,
 };
 
 /// One thing that can be done.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Body, Named, Operation, Removed, Takes, blocking, bytes, done, named};
-use crate::{app::Shared, pool::Weight, reply::Failure};
+use crate::{pool::Weight, reply::Failure, shared::Shared};
 
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,

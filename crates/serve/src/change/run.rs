@@ -5,7 +5,7 @@ use fenxi_api::schema;
 use fenxi_model::RunId;
 
 use super::{Named, Operation, Removed, Takes, blocking, done, named};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const DELETE: Operation = Operation {
     method: Method::DELETE,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Body, Operation, Takes, json_body, text_schema};
-use crate::{app::Shared, ask, reply::Failure};
+use crate::{ask, reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,

@@ -26,7 +26,7 @@ use serde::Serialize;
 use tokio::io::AsyncWriteExt;
 
 use super::{Gone, Operation, Takes, blocking, done, random};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,

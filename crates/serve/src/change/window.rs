@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::sampler::may_be_watched;
 use crate::{
-    app::Shared,
     change::blocking,
     reply::{Failure, json_reply},
+    shared::Shared,
 };
 
 /// Where it is given.

@@ -24,7 +24,6 @@ mod recover;
 #[cfg(test)]
 mod tests;
 mod unpack;
-mod xxh32;
 mod zst;
 
 pub use compress::{Compress, compress};

@@ -10,7 +10,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// Bytes of a manifest or of labels without what it says of files.
+/// Bytes of a manifest or of labels without its file entries.
 pub const TEXT: usize = 1 << 20;
 /// Bytes that a manifest may have for each of its files and inputs.
 const TEXT_OF_FILE: usize = 2 << 10;
@@ -106,9 +106,9 @@ struct Counts {
 pub(crate) fn excess(text: &[u8]) -> Option<String> {
     let counts: Counts = match serde_json::from_slice(text) {
         Ok(counts) => counts,
-        // Said twice, for one: which of the two is read elsewhere is not known here.
+        // A key given twice, for one: other readers may use either value.
         Err(error) if error.is_data() => return Some(format!("what cannot be counted: {error}")),
-        // What is no JSON is not read either, and that is said where it is tried.
+        // Invalid JSON is reported where it is parsed.
         Err(_) => return None,
     };
     let lists = [

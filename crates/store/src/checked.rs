@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     FileEntry, Manifest, Store, StoreError, TableFile,
     folder::open_regular,
-    kept_manifests::KeptManifests,
+    manifest_cache::ManifestCache,
     store::{MANY, way_out},
     verified::Verified,
 };
@@ -37,7 +37,7 @@ const BUFFER: usize = 256 << 10;
 /// Threads that hash beside each other.
 const THREADS: usize = 8;
 
-/// What tells that a file is as it was.
+/// Identifies an unchanged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) dev: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(meta: &std::fs::Metadata) -> Stamp {
+    pub(crate) fn from_metadata(meta: &std::fs::Metadata) -> Stamp {
         let ns = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
         Stamp {
             dev: meta.dev(),
@@ -76,7 +76,7 @@ pub(crate) fn now_ns() -> i128 {
 pub(crate) struct Checked {
     known: Mutex<FxHashMap<PathBuf, Stamp>>,
     /// Manifests, which are compared with their own digests.
-    pub(crate) manifests: KeptManifests,
+    pub(crate) manifests: ManifestCache,
 }
 
 impl Checked {
@@ -115,7 +115,7 @@ impl Store {
         let (mut due, mut record) = (Vec::new(), None);
         for file in files {
             let stamp = match fs::metadata(&file.path) {
-                Ok(meta) => Stamp::of(&meta),
+                Ok(meta) => Stamp::from_metadata(&meta),
                 // Removed since it was listed, with its run: there is nothing to believe.
                 Err(e)
                     if e.kind() == io::ErrorKind::NotFound && file.runs().iter().all(|r| !self.run_dir(r).exists()) =>
@@ -161,7 +161,7 @@ impl Store {
     /// Compares one file with what it must be.
     pub(crate) fn check_one(&self, expected: Expected) -> Result<(), StoreError> {
         let stamp = match fs::metadata(&expected.path) {
-            Ok(meta) => Stamp::of(&meta),
+            Ok(meta) => Stamp::from_metadata(&meta),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&expected.path, "it is missing")),
             Err(e) => return Err(e.into()),
         };
@@ -178,7 +178,7 @@ impl Store {
 
     /// Compares one file with what it must be, whatever was found before.
     pub(crate) fn compare_anew(&self, expected: Expected) -> Result<(), StoreError> {
-        let stamp = Stamp::of(&fs::metadata(&expected.path)?);
+        let stamp = Stamp::from_metadata(&fs::metadata(&expected.path)?);
         self.hash(&Due { expected, stamp }, &mut vec![0u8; BUFFER]).map(|_| ())
     }
 
@@ -229,7 +229,7 @@ impl Store {
     fn hash(&self, due: &Due, buffer: &mut [u8]) -> Result<Stamp, StoreError> {
         let path = &due.expected.path;
         let mut file = open_regular(path)?;
-        let before = Stamp::of(&file.metadata()?);
+        let before = Stamp::from_metadata(&file.metadata()?);
         if let Some(bytes) = due.expected.bytes.filter(|bytes| *bytes != before.size) {
             return Err(self.wrong(path, &format!("it has {} bytes, {bytes} were written", before.size)));
         }
@@ -246,7 +246,7 @@ impl Store {
             return Err(self.wrong(path, "it was changed: its BLAKE3 is not the one that was written down"));
         }
         // What changed while it was read is no longer what was compared.
-        match Stamp::of(&file.metadata()?) == before {
+        match Stamp::from_metadata(&file.metadata()?) == before {
             true => Ok(before),
             false => Err(self.wrong(path, "it is being changed")),
         }

@@ -13,7 +13,7 @@ use crate::{
     Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError,
     bounds::WHOLE,
     checked::{Checked, Stamp},
-    compacted::Known,
+    compacted::CompactedCache,
     digest,
     folder::{Folder, read_regular},
     fs as files,
@@ -28,7 +28,7 @@ pub struct Store {
     path: Arc<Path>,
     modes: Modes,
     checked: Arc<Checked>,
-    packed: Arc<Known>,
+    packed: Arc<CompactedCache>,
 }
 
 /// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
@@ -37,7 +37,7 @@ pub(crate) const MANY: usize = 64;
 pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows", "marks"];
 
 impl Store {
-    /// Where the store is unless said otherwise: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
+    /// The default path of the store: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
     pub fn default_path() -> PathBuf {
         let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         match (set("XDG_DATA_HOME"), set("HOME")) {
@@ -62,7 +62,7 @@ impl Store {
             Err(e) => return Err(e.into()),
         };
         let modes = mark::read(&text, &path.join(MARK))?;
-        // What is written through a link lands elsewhere: a store that came from somebody must not choose where.
+        // A write through a link ends outside: a store from an untrusted source must not choose where.
         for name in OWN.iter().chain(&["findings"]) {
             folder.not_a_link(name)?;
         }
@@ -117,7 +117,7 @@ impl Store {
         self.path.join("runs").join(format!("run={id}"))
     }
 
-    /// An error where `id` is a range of time, which nobody can change.
+    /// An error where `id` is a range of time, which cannot be changed.
     fn not_a_range(&self, id: &RunId) -> Result<(), StoreError> {
         if id.is_range() && !self.own_dir(id).exists() { Err(StoreError::IsRange { id: id.clone() }) } else { Ok(()) }
     }
@@ -132,7 +132,7 @@ impl Store {
         self.path.join("studies")
     }
 
-    /// Whom what is written here lets read it.
+    /// Who may read what is written here.
     pub(crate) fn modes(&self) -> Modes {
         self.modes
     }
@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// The manifest of files of many runs, as it was last read.
-    pub(crate) fn packed(&self) -> &Known {
+    pub(crate) fn packed(&self) -> &CompactedCache {
         &self.packed
     }
 
@@ -255,10 +255,10 @@ impl Store {
     pub fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
         let path = self.run_dir(id).join("run.json");
         let cannot = |e| self.no_manifest(id, &path, e);
-        let stamp = Stamp::of(&fs::metadata(&path).map_err(cannot)?);
+        let stamp = Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?);
         let read = || {
             let text = read_regular(&path, WHOLE).map_err(cannot)?;
-            Ok((text, Stamp::of(&fs::metadata(&path).map_err(cannot)?)))
+            Ok((text, Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?)))
         };
         self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text))
     }
@@ -287,7 +287,7 @@ impl Store {
         }
     }
 
-    /// Changes the labels of `id`. Nobody else changes any meanwhile, so that no change is lost: whoever comes next
+    /// Changes the labels of `id`. No other process changes any meanwhile, so that no change is lost: the next one
     /// finds this one. An error of `change` changes nothing.
     ///
     /// # Errors
@@ -351,7 +351,7 @@ impl Store {
             }
             return Err(self.unknown(id.as_str()));
         }
-        // Out of sight with one rename, so that nobody sees half a run; last goes what tells that it is to go.
+        // Out of sight with one rename, so that no reader sees half a run; the marker of the removal goes last.
         let hidden = self.open_dir().join(format!("{REMOVED}{id}"));
         {
             let _turn = self.changing()?;
@@ -381,7 +381,7 @@ impl Store {
     }
 }
 
-/// What the `text` of the manifest of `id`, at `path`, says: intact, and of a version that is known.
+/// Parses the `text` of the manifest of `id`, at `path`: intact, and of a version that is known.
 fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
     let manifest: Manifest = serde_json::from_slice(text).map_err(|e| StoreError::damaged(&path, e))?;
     if manifest.format > FORMAT {

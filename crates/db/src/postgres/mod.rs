@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 pub use self::{poller::poller, sessions::sampler};
 use crate::{client::Client, reading::Having, server::ANSWER};
 
-/// What stands in front of each statement, by which they are told from others' in the server's own statistics.
+/// The prefix of each statement, which marks ours in the server's own statistics.
 const MARK: &str = "/* fenxi-db */";
 
 /// Settings of the poller's own sessions, where the server has them: nothing waits for long, nothing is changed, and no
@@ -68,7 +68,7 @@ pub fn settle(client: &mut Client) -> Result<(), ClientError> {
 const COMPARISONS: u32 = 3;
 
 /// Whether a pooler in transaction mode is between: one session of the server answers on two connections. A pooler gives
-/// sessions numbers of its own, so that a server that is asked directly is told without a second connection.
+/// sessions its own numbers, so that a direct connection is recognised without a second one.
 ///
 /// # Errors
 /// When the server refuses, or a connection is lost.

@@ -3,7 +3,7 @@
 use super::{Format, Head, Sure, document::is_document, formats};
 
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
-/// no format claims it.
+/// nobody claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
     if is_document(head.text) {
         return None;
@@ -11,7 +11,7 @@ pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
     surest(head, formats()).map(|(_, format)| format)
 }
 
-/// All formats that claim `head`, the surest first. A document or a source that quotes what tools print is not recognised.
+/// All formats that claim `head`, the surest first. A document or a source that quotes what tools print is nobody's.
 pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     if is_document(head.text) {
         return Vec::new();
@@ -22,7 +22,7 @@ pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     claims
 }
 
-/// The first of those that are surest of what is no document. No format is asked after one that is certain: the others would have
+/// The first of those that are surest of what is no document. Nobody is asked after one that is certain: the others would have
 /// to be surer.
 pub(crate) fn surest(head: &Head<'_>, asked: impl Iterator<Item = &'static Format>) -> Option<(Sure, &'static Format)> {
     let mut best: Option<(Sure, &'static Format)> = None;

@@ -22,22 +22,22 @@ const QUOTE: usize = 120;
 pub struct Hints {
     /// The input's name, as notes give it.
     pub file: String,
-    /// The host that the user named: it wins over the content's.
+    /// The host that the user named: it wins over what the content says.
     pub host: Option<String>,
     /// The host to fall back to: from the file's name, or this machine's.
     pub default_host: String,
-    /// When the observation began, as given by the user.
+    /// When the observation began, as the user says.
     pub start: Option<Micros>,
-    /// Seconds between two samples, as given by the user.
+    /// Seconds between two samples, as the user says.
     pub interval_s: Option<f64>,
     /// The time zone of times that do not name one.
     pub zone: TimeZone,
     /// When the file was last written.
     pub modified: Option<Micros>,
-    /// By how many seconds what has no times would end after `modified`, did it begin then
-    /// ([`overrun`](crate::overrun)); None where it was not read before.
+    /// By how many seconds what has no times of its own would end after `modified`, did it begin then
+    /// ([`overrun`](crate::overrun)); None where nobody read it before.
     pub overrun_s: Option<f64>,
-    /// Distinguishes its figures from those of other inputs of the run with the same columns; None where there are none.
+    /// What tells its figures from those of other inputs of the run with the same columns; None where there are none.
     pub label: Option<String>,
     /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
     pub mapping: Option<String>,
@@ -72,7 +72,7 @@ pub struct Tally {
     pub last: Option<Micros>,
     /// Things that could not be read.
     pub notes: u64,
-    /// Things that were assumed because neither the content nor the user gave them.
+    /// Things that were assumed because neither the content nor the user said them.
     pub assumptions: u64,
     /// Rows of the since-boot sample, kept apart.
     pub boot_rows: u64,
@@ -126,7 +126,7 @@ pub struct Out<'a> {
     notes: u64,
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
-    /// Whether what has no times comes after a time in the input, and not after its last writing.
+    /// Whether what has no times comes after a time that the input told, and not after its last writing.
     anchored: bool,
     hosts: BTreeSet<String>,
     names_host_first: bool,
@@ -184,8 +184,8 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Lets rows since boot be handed on in their place among the others, not after them: for
-    /// a caller that shows them. It costs more than it should where they alternate row by row.
+    /// Lets rows since boot be handed on where they stand among the others, not after them: for
+    /// somebody who shows them. It costs more than it should where they alternate row by row.
     #[must_use]
     pub fn in_order(mut self) -> Out<'a> {
         self.in_order = true;
@@ -226,7 +226,7 @@ impl<'a> Out<'a> {
         self.lines = Vec::new();
     }
 
-    /// What has no times is of the latest time of the rows before it: it comes from another part of the input.
+    /// What has no times is of the latest time of the rows before it: another part of the input told that.
     pub(crate) fn anchor(&mut self) {
         if self.last.is_some() && !self.timed_by_writing {
             (self.hints.modified, self.hints.overrun_s, self.anchored) = (self.last, Some(0.0), true);
@@ -282,7 +282,7 @@ impl<'a> Out<'a> {
         self.rows.row(table, t, dt)
     }
 
-    /// A number without its own table. `labels` are `key=value` joined by commas, or empty.
+    /// A number without a table of its own. `labels` are `key=value` joined by commas, or empty.
     pub fn metric(
         &mut self,
         t: impl Into<Option<Micros>>,
@@ -311,7 +311,7 @@ impl<'a> Out<'a> {
         self.row(&text::TABLE, None, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
     }
 
-    /// A line of a log: which program wrote it, its text, and how urgent it is in the words of syslog, if that is known.
+    /// A line of a log: which program wrote it, what it says, and how urgent it is in the words of syslog, if that is known.
     pub fn log(&mut self, t: Micros, program: &str, priority: Option<&str>, message: &str) {
         let mut row = self.row(&event::TABLE, t, None);
         row.str(event::kind, "log").str(event::subject, program).str(event::priority, priority);
@@ -342,7 +342,7 @@ impl<'a> Out<'a> {
         row.str(histogram::labels, Some(labels).filter(|l| !l.is_empty())).str(histogram::unit, unit);
     }
 
-    /// The line `number` could not be read; `why` is what was expected.
+    /// The line `number` could not be read; `why` says what was expected.
     pub fn unknown(&mut self, number: u64, line: &str, why: &str) {
         let quoted: String = line.trim().chars().take(QUOTE).collect();
         let more = if line.trim().chars().nth(QUOTE).is_some() { "…" } else { "" };
@@ -376,7 +376,7 @@ impl<'a> Out<'a> {
         self.lines.get(at).copied().unwrap_or(number)
     }
 
-    /// Something was assumed that neither the content nor the user gave; each is kept once.
+    /// Something was assumed that neither the content nor the user said; each is kept once.
     pub fn assume(&mut self, message: &str) {
         let told = "the last time of the outputs above";
         let message = if self.anchored { message.replace("the file's last writing", told) } else { message.to_owned() };
@@ -403,7 +403,7 @@ impl<'a> Out<'a> {
         self.modified().map(|end| Micros(end.0.saturating_sub((overrun_s * 1e6).round() as i64)))
     }
 
-    /// Hands on what is left and reports what the input gave.
+    /// Hands on what is left and says what the input gave.
     pub fn finish(mut self) -> Tally {
         self.close();
         (self.sink)(&mut self.rows, false);
@@ -413,7 +413,7 @@ impl<'a> Out<'a> {
         self.leave().0
     }
 
-    /// Reports what the input gave, and gives what is left, for the next input's rows to come behind it.
+    /// Says what the input gave, and gives what is left, for the next input's rows to come behind it.
     pub fn leave_open(mut self) -> (Tally, Gathered) {
         self.close();
         self.leave()

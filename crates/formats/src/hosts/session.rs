@@ -1,9 +1,9 @@
 //! Outputs of several commands in one text: a shell's session (copied, or recorded by `script`), a log of `set -x`, a report
 //! with a heading above each output, what `tail -n +1 *` prints of several files, or outputs of well-known tools below each other.
 //!
-//! The text is split where a prompt with a command or a heading with a tool's name is ([`prompt`](super::prompt)), and each
+//! The text is split where a prompt with a command or a heading with a tool's name stands ([`prompt`](super::prompt)), and each
 //! part is read in the format that recognises it. A line of `date` belongs to the output below it. A command is given to its
-//! format with the output where the format makes something of it, as `vmstat 5` has the interval. Only a text of which two parts
+//! format with the output where the format makes something of it, as `vmstat 5` says the interval. Only a text of which two parts
 //! at least are recognised is taken for one: a single output with a prompt above it is its own format's.
 
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ const LOOKED_AT: usize = 12;
 #[derive(Default)]
 struct Parts {
     parts: Vec<Output>,
-    /// The tool that the first line of the current output is of, if it shows that.
+    /// The tool that the first line of the current output is of, if it told that.
     of: Option<&'static str>,
     bytes: usize,
 }
@@ -126,7 +126,7 @@ impl Output {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    // This excludes nearly all texts.
+    // Nearly all texts are told from one by this.
     let begins = |line: &&str| begin(line).is_some() || first_line(line).is_some();
     if head.lines().filter(begins).take(FEWEST).count() < FEWEST {
         return Sure::No;
@@ -187,7 +187,7 @@ fn only_host(outputs: &[Output]) -> Option<String> {
     hosts.pop_first().filter(|_| hosts.is_empty())
 }
 
-/// Notes what was not read.
+/// Says what was not read.
 fn not_known(output: &Output, out: &mut Out<'_>) {
     let mut lines = output.part.text.lines().zip(&output.part.lines).filter(|(line, _)| !line.trim().is_empty());
     let Some((line, number)) = lines.next() else { return };

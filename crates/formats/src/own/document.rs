@@ -1,4 +1,4 @@
-//! The TOML of a format's file, read strictly: an unknown key and a value of another type are errors with their line.
+//! The TOML of a format's file, read strictly: a key that nobody knows and a value of another type are errors with their line.
 
 use std::fmt::Display;
 
@@ -86,7 +86,7 @@ impl<'t, 's> Keys<'t, 's> {
         Ok(keys)
     }
 
-    /// All keys, their lines, and their values.
+    /// All keys, where they stand, and their values.
     pub(super) fn all(&self) -> impl Iterator<Item = (Said<'t>, &'t Spanned<DeValue<'s>>)> {
         self.table.iter().map(|(key, value)| {
             let said: &'t Spanned<DeString<'s>> = key;

@@ -29,7 +29,7 @@ pub enum Column {
     Time,
     /// When it began: one word, or several.
     Started,
-    /// Follows from other columns, or is how the kernel treats it: of no use as a figure.
+    /// Follows from other columns, or says how the kernel treats it: of no use as a figure.
     Skip,
     /// A size in KiB that the table has no column for.
     Size(String),
@@ -45,7 +45,7 @@ pub enum Column {
 #[derive(Clone, Debug)]
 pub struct Header {
     columns: Vec<Column>,
-    /// The column of the command: it may hold blanks.
+    /// Where the command stands: it may hold blanks.
     command: usize,
     /// Whether each line is a thread.
     pub threads: bool,

@@ -12,19 +12,19 @@ use super::sections::SECTIONS;
 pub(super) struct Section {
     /// The elements of JSON and XML that carry its figures.
     pub(super) names: &'static [&'static str],
-    /// Columns that distinguish the rows of one moment.
+    /// Columns that tell the rows of one moment apart.
     pub(super) keys: &'static [Key],
     /// A label that all its rows carry.
     pub(super) fixed: Option<(&'static Table, usize, &'static str)>,
     /// Columns with a place; at least one of them identifies the section.
     pub(super) columns: &'static [Column],
-    /// Precedes the names of its metrics where other sections use the same ones.
+    /// Stands before the names of its metrics where other sections use the same ones.
     pub(super) prefix: &'static str,
     /// What JSON and XML leave off the end of column names that are not listed.
     pub(super) suffix: &'static str,
 }
 
-/// A column that distinguishes rows.
+/// A column that tells rows apart.
 #[derive(Debug)]
 pub(super) struct Key {
     /// How the reports head it.
@@ -39,7 +39,7 @@ pub(super) struct Key {
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) header: &'static str,
-    /// Its name in JSON and XML where it cannot be derived from the header.
+    /// Its name in JSON and XML where it cannot be told from the header.
     pub(super) alias: &'static str,
     pub(super) to: To,
 }
@@ -103,7 +103,7 @@ impl Column {
     }
 }
 
-/// A section without its own rules.
+/// A section of which nothing is said.
 pub(super) const PLAIN: Section = Section { names: &[], keys: &[], fixed: None, columns: &[], prefix: "", suffix: "" };
 
 /// A section whose columns are all metrics.
@@ -173,7 +173,7 @@ impl Section {
     }
 }
 
-/// Whether text heads a key so; JSON's names for keys are too general to identify anything.
+/// Whether text heads a key so; JSON's names for keys are too general to tell anything.
 fn is_heading(name: &str) -> bool {
     name.bytes().all(|b| b.is_ascii_uppercase()) || matches!(name, "cpu" | "device")
 }

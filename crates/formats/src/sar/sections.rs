@@ -1,4 +1,4 @@
-//! What sysstat's `sar` and `sadf` report, section by section: the one place that defines which column
+//! What sysstat's `sar` and `sadf` report, section by section: the one place that says which column
 //! of which table a figure is, whatever the report's form (text, semicolons, JSON, XML).
 //!
 //! A column that is not listed becomes a metric `sar.<header>`, so sections without a table of their
@@ -123,7 +123,7 @@ pub(super) static SECTIONS: &[Section] = &[
         suffix: "/s",
         ..PLAIN
     },
-    // `-F` names devices and `-F MOUNT` mount points; rows are distinguished by the mount point.
+    // `-F` names devices and `-F MOUNT` mount points; rows are told apart by the mount point.
     Section {
         names: &["filesystems", "filesystem"],
         keys: &[

@@ -2,7 +2,7 @@
 //!
 //! A header line has a time, the lines under it too. Sections follow each other over the whole day, or
 //! (live, with several options) headers are stacked, and so are the lines of each moment: only the
-//! first of a stack has a time. Devices and CPUs of a moment are separate lines without a time.
+//! first of a stack has a time. Devices and CPUs of a moment are lines of their own without a time.
 
 use fenxi_model::{
     Micros, Table,
@@ -90,7 +90,7 @@ const CPU_COLUMNS: &[super::section::Column] = &[
     set("%idle", &cpu::TABLE, cpu::idle),
 ];
 
-/// Columns of pages, whose size the header does not show.
+/// Columns of pages, whose size the header does not tell.
 const PAGES: [&str; 3] = ["freemem", "ppgin/s", "ppgout/s"];
 
 /// The line that names the system: `SunOS db1 5.11 11.3 sun4v    05/26/2017`.
@@ -125,7 +125,7 @@ pub(super) fn sniff(head: &Head<'_>, system: &str) -> Sure {
     Sure::Certain.when(known && head.any(|line| banner(line, system).is_some()))
 }
 
-/// Plans for a header line. Names that come twice are distinguished by what precedes them.
+/// Plans for a header line. Names that come twice are told apart by what they stand behind.
 fn plan(names: &[&str], page_bytes: Option<f64>) -> Plan {
     let mut headers: Vec<String> = Vec::with_capacity(names.len());
     let mut group = "";
@@ -320,7 +320,7 @@ impl Reader {
         if names.iter().any(|name| name == "proc-sz") {
             sizes(out, when, names, fields);
         } else if fields.get(0) != "U" {
-            // AIX: `U` is the part of a partition's capacity that was unused.
+            // AIX: `U` is the part of a partition's capacity that nobody used.
             self.writer.row(out, number, when, plan, &Line { fields: *fields, tail: usize::MAX });
         }
     }

@@ -1,7 +1,7 @@
 //! Distributions as DTrace prints them: `quantize()`, `lquantize()` and `llquantize()`.
 //!
 //! The value beside a bar is the lower bound of its bucket; where the next one begins is the upper
-//! bound. The subject of a distribution is on the line before it: the keys of the aggregation, or a
+//! bound. What a distribution is of stands on the line before it: the keys of the aggregation, or a
 //! title that the script printed.
 
 use fenxi_model::{Micros, catalog::histogram};
@@ -122,7 +122,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             continue;
         }
         bars.end(out);
-        // The keys of an aggregation are in columns.
+        // The keys of an aggregation stand in columns.
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if let Some((at, line)) = before.replace((at, words.join(" ").trim_end_matches(':').to_owned())) {
             told(at, &line, &mut others);
@@ -135,7 +135,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     others.tell(out);
 }
 
-/// Messages of dtrace itself are no data.
+/// What dtrace itself says is no data.
 fn told(at: u64, line: &str, others: &mut Others) {
     let own = line.starts_with("dtrace: ") || line == "^C" || line.starts_with("Tracing") || line.starts_with("CPU ");
     if !own {

@@ -1,7 +1,7 @@
 //! `iostat` of FreeBSD, macOS, OpenBSD, NetBSD and DragonFly: the default with its disks side by side,
 //! and FreeBSD's `-x` with a line for each device.
 //!
-//! The first sample is since boot. Where reads and writes are not distinguished, only their sum is known.
+//! The first sample is since boot. Where reads and writes are not told apart, only their sum is known.
 
 use fenxi_model::catalog::{cpu, disk, sched};
 

@@ -46,7 +46,7 @@ impl Cell {
 pub(super) struct Dialect {
     pub(super) format: &'static str,
     pub(super) tool: Tool,
-    /// Every word that can be in a header, and what is below it.
+    /// Every word that can stand in a header, and what is below it.
     pub(super) words: &'static [(&'static str, Cell)],
     /// Fewer samples than this between two headers of side-by-side output, and the tool was begun
     /// anew.
@@ -68,7 +68,7 @@ struct Header {
     cells: Vec<(&'static str, Cell)>,
     /// Columns that belong to one device each: `cells[begin..end]`.
     disks: Vec<(usize, usize)>,
-    /// Place of the device's name, if each device has its own line.
+    /// Place of the device's name, if each device has a line of its own.
     device: Option<usize>,
     /// Whether cells are separated by commas.
     raw: bool,
@@ -105,7 +105,7 @@ impl Header {
             counts[at] += 1;
         }
         if header.device.is_some() && !header.disks.is_empty() {
-            // A line is one device's, whatever is between its columns.
+            // A line is one device's, whatever stands between its columns.
             header.disks = vec![(0, fields.len())];
         }
         Some(header)
@@ -125,7 +125,7 @@ pub(super) struct Reader {
     names: Vec<String>,
     /// A line that may name the devices of the next header, with its number.
     above: Option<(u64, String)>,
-    /// Whether the CPU has separate lines before those of the devices.
+    /// Whether the CPU has lines of its own before those of the devices.
     mixed: bool,
     block: Option<Block>,
     rows: u32,
@@ -174,7 +174,7 @@ impl Reader {
         let stripped = self.times.strip(line, out).trim();
         if stripped.is_empty() {
             if !line.trim().is_empty() {
-                // A separate time begins a block.
+                // A time of its own begins a block.
                 self.block = None;
             }
             return;

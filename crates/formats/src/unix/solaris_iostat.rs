@@ -1,9 +1,9 @@
 //! `iostat` of Solaris and illumos: `-x` with `-n`, `-p`, `-z`, `-M`, `-I`, `-e`, `-m`, `-r`, the CPU
 //! with `-c`, terminals with `-t`, and the default with its disks side by side.
 //!
-//! The first block is since boot. With `-n` the device is in the last column, its service time
-//! is split into waiting (`wsvc_t`) and active (`asvc_t`), and the CPU is above the disks;
-//! without it the CPU is at the right of the first disk's line. Errors are counted since boot.
+//! The first block is since boot. With `-n` the device stands in the last column, its service time
+//! is split into waiting (`wsvc_t`) and active (`asvc_t`), and the CPU stands above the disks;
+//! without it the CPU stands at the right of the first disk's line. Errors are counted since boot.
 
 use fenxi_model::catalog::{cpu, disk};
 

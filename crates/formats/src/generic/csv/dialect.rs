@@ -5,7 +5,7 @@ use crate::generic::{
     when::When,
 };
 
-/// Rows at the beginning that show what the columns are.
+/// Rows at the beginning that tell what the columns are.
 const SAMPLE: usize = 100;
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -43,7 +43,7 @@ const LISTED: &[&str] = &[
     "assignee",
 ];
 
-/// The dialect by the beginning of a file.
+/// What the beginning of a file tells.
 #[derive(Debug)]
 pub(super) struct Dialect {
     pub(super) separator: u8,
@@ -60,7 +60,7 @@ impl Dialect {
         if self.separator == b',' { Decimal::Point } else { Decimal::Either }
     }
 
-    /// Whether the header's cells can be names: distinct words.
+    /// Whether the header's cells can be names: words of their own, none of them twice.
     pub(super) fn names_columns(&self) -> bool {
         let mut names: Vec<&str> = self.names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
         let all = names.len();

@@ -16,7 +16,7 @@ const MBPS: f64 = 131_072.0;
 /// was set up anew shows 2^64 over the interval.
 const IMPOSSIBLE: f64 = 1e13;
 /// Utilisation prints as 0.00 below this many percent.
-const MIN_UTIL: f64 = 0.005;
+const LEAST_UTIL: f64 = 0.005;
 /// Bytes per second of the fastest link there is, 1.6 Tbit/s.
 const FASTEST: f64 = 2e11;
 
@@ -144,7 +144,7 @@ impl<S: AsRef<str>> Row<'_, S> {
         let bytes = NET.iter().filter(|(_, place, _)| [net::rx_bytes_per_s, net::tx_bytes_per_s].contains(place));
         let busiest = bytes.filter_map(|(name, _, scale)| Some(self.value(name)? * scale)).fold(0.0, f64::max);
         // No speed, no utilisation: then it is 0.00 whatever the traffic.
-        let speed_unknown = self.name.starts_with("lo") || busiest * 100.0 / FASTEST > MIN_UTIL;
+        let speed_unknown = self.name.starts_with("lo") || busiest * 100.0 / FASTEST > LEAST_UTIL;
         let wanted = |place, value| match place {
             net::rx_packet_bytes | net::tx_packet_bytes => value > 0.0,
             net::util => value > 0.0 || !speed_unknown,
@@ -157,7 +157,7 @@ impl<S: AsRef<str>> Row<'_, S> {
         self.others(NET, &format!("interface={}", self.name), bad, out);
     }
 
-    /// A row of TCP. Gives whether this system counts TCP's bytes, which `counted` was until now:
+    /// A row of TCP. Gives whether this system counts TCP's bytes, which `counted` said until now:
     /// Linux does not, and then the bytes, the retransmissions and the drops are zero for ever.
     pub(super) fn tcp(&self, counted: bool, out: &mut Out<'_>) -> bool {
         let bytes = [self.value("InKB"), self.value("OutKB")].into_iter().flatten().any(|v| v > 0.0);

@@ -2,7 +2,7 @@
 //!
 //! Traps: the first report is the average since boot, unless `-y` was given. Only versions 12.1 to
 //! 12.7.8 show that, by a second blank line under the banner; else it shows only where the basic
-//! columns show how long a report is. Without `-t` there are no times at all.
+//! columns tell how long a report is. Without `-t` there are no times at all.
 
 pub(super) mod columns;
 mod length;
@@ -98,7 +98,7 @@ enum Run {
     Later,
 }
 
-/// The layout under a header line.
+/// What stands under a header line.
 struct Section {
     kind: Kind,
     layout: Layout,
@@ -122,16 +122,16 @@ enum Kind {
 
 struct Reader {
     times: Times,
-    /// Whether the first report is a sample as the others are, if its length shows it.
+    /// Whether the first report is a sample as the others are, if its length tells.
     first_is_sample: Option<bool>,
     headers: Headers<Section>,
     report: u64,
-    /// Whether the report has begun of the last time.
+    /// Whether the report has begun for which the last time stood there.
     open: bool,
     run: Run,
     /// Blank lines since the banner.
     blank_lines: u32,
-    /// The name on a separate line, as too long for its column or by `-h`.
+    /// The name that stood on a line of its own, as too long for its column or by `-h`.
     device: String,
     join: Join<disk::Schema>,
 }

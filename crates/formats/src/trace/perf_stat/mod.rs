@@ -1,6 +1,6 @@
 //! `perf stat`: text for people, CSV (`-x`) and JSON (`-j`), at the end or every interval (`-I`).
 //!
-//! Counters become metrics named `perf.<event>`, in base units. The value after `#` follows from
+//! Counters become metrics named `perf.<event>`, in base units. What stands behind `#` follows from
 //! the counters where it is a rate; the rest (instructions per cycle, shares) is kept. The elapsed
 //! time is printed after the counters it belongs to, so a report is held until it is complete.
 
@@ -71,7 +71,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(known)
 }
 
-/// Whether a reading has an event that every perf knows, or has how long its counter ran.
+/// Whether a reading has an event that every perf knows, or says for how long its counter ran.
 fn is_of_perf(reading: &Reading) -> bool {
     let event = reading.event.split(':').next().unwrap_or("");
     let cached =
@@ -147,7 +147,7 @@ struct Times {
 
 struct Reader {
     clock: Clock,
-    /// When the tool was started, by its first line.
+    /// When the tool was started, as its first line says.
     started: Option<Micros>,
     relative: Option<Relative>,
     reports: Reports,
@@ -231,7 +231,7 @@ impl Reader {
     }
 
     fn take(&mut self, mut reading: Reading, out: &mut Out<'_>) {
-        // A value derived from the counter of the line before has no name.
+        // A value derived from the counter of the line before has no name of its own.
         if reading.event.is_empty() {
             reading.event.clone_from(&self.last_event);
         } else {
@@ -387,13 +387,13 @@ fn place(prefix: &str) -> String {
     }
 }
 
-/// Whether this prefix is followed by how many CPUs were added up.
+/// Whether behind this prefix stands how many CPUs were added up.
 fn aggregated(label: &str) -> bool {
     !label.starts_with("cpu=") && !label.starts_with("thread=")
 }
 
 /// The kind of core and the event in `cpu_core/cycles/u`, as hybrid CPUs have it: the same event of another kind of core
-/// is the same metric with another label. Other PMUs (`power/energy-pkg/`) have separate events.
+/// is the same metric with another label. Other PMUs (`power/energy-pkg/`) have events of their own.
 fn of_core(event: &str) -> Option<(String, String)> {
     let (pmu, rest) = event.split_once('/')?;
     let (name, modifiers) = rest.rsplit_once('/')?;

@@ -1,7 +1,7 @@
 //! A cluster's engine: any server of the protocol Spark Connect, over the same files.
 //!
 //! A statement in the SQL of questions is parsed by a worker of this machine and written again (`spark/`); one in the
-//! cluster's own SQL goes as it is, between parentheses, where only a query is allowed. With it go the tables that it
+//! cluster's own SQL goes as it is, between parentheses, where nothing but a query can stand. With it go the tables that it
 //! mentions (`cluster/tables.rs`), so that the cluster keeps nothing between two statements and no command is sent.
 
 mod gate;
@@ -166,7 +166,7 @@ impl Cluster {
         let hint = if said::is_no_file(&raw, is_spark) {
             let store = tables::store_there(&self.store, &self.options);
             Some(format!(
-                "the cluster looks for the store at {store}; give the path on its side by `--engine-store PATH`, and every \
+                "the cluster looks for the store at {store}; `--engine-store PATH` says where it finds it, and every \
                  machine of it must"
             ))
         } else if said.hint.is_none() && dialect == Dialect::Own {

@@ -27,7 +27,7 @@ pub(crate) const COLUMNS: [(&str, Kind); 8] = [
     ("n_rows", Kind::I64),
 ];
 
-/// Its rows. They are in the manifests, so each is read.
+/// Its rows. They stand in the manifests, so each is read.
 pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let all = match &scope.runs {
         Some(runs) => runs.clone(),

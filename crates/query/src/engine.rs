@@ -1,4 +1,4 @@
-//! SQL over the runs of a store, answered by workers of this machine (`embedded.rs`) or a cluster (`cluster.rs`).
+//! SQL over the runs of a store, whoever answers: workers of this machine (`embedded.rs`) or a cluster (`cluster.rs`).
 //!
 //! Nothing is executed here. Both are an [`Answers`]: a statement and what it may see in, batches out.
 
@@ -60,7 +60,7 @@ pub struct Options {
     pub carried: bool,
     /// The cluster that answers instead of this machine.
     pub cluster: Option<ClusterOptions>,
-    /// Computes the parts of the time of runs; None where they are not computed: then there are none.
+    /// What tells the parts of the time of runs; None where nobody does: then there are none.
     pub time_parts: Option<TimeParts>,
 }
 
@@ -137,7 +137,7 @@ impl Scope {
 pub(crate) enum Author {
     /// We did: its worker is kept for the next one.
     Ours,
-    /// A user statement: it has its own worker, which sees the runs asked for and is thrown away.
+    /// Anybody else: it has a worker of its own, which sees the runs asked for and is thrown away.
     Other,
 }
 
@@ -321,7 +321,7 @@ impl Engine {
         self.answers.confined()
     }
 
-    /// Identifies answers of this engine; None for the engine of this program.
+    /// Tells what this engine answered from what others did; None for the engine of this program.
     pub(crate) fn program(&self) -> Result<Option<String>, QueryError> {
         self.answers.program()
     }
@@ -398,7 +398,7 @@ impl Engine {
                 if bytes > LARGEST_ANSWER { Err(QueryError::TooLarge(LARGEST_ANSWER)) } else { Ok(()) }
             });
             match outcome {
-                // A cluster was lost in the middle of its answer, of which nothing was shown yet.
+                // A cluster was lost in the middle of its answer, of which nobody has seen anything yet.
                 Err(QueryError::Cluster(_)) if is_first && !batches.is_empty() => is_first = false,
                 outcome => {
                     let (columns, schema) = outcome?;
@@ -446,11 +446,11 @@ impl Engine {
         if !Mentions::of(sql).time_parts {
             return Ok(None);
         }
-        let reported = self.options.time_parts.map(|report| report(self, scope)).transpose()?;
-        Ok(Some(time_parts::rows(reported.unwrap_or_default())))
+        let told = self.options.time_parts.map(|tell| tell(self, scope)).transpose()?;
+        Ok(Some(time_parts::rows(told.unwrap_or_default())))
     }
 
-    /// A narrower scope than all runs, when `sql` itself selects one run only.
+    /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.
     fn prune(&self, sql: &str, scope: &Scope) -> Option<Scope> {
         let run = if scope.runs.is_none() { prune::only_run(sql)? } else { return None };
         self.store.run_dir(&run).is_dir().then(|| Scope { runs: Some(vec![run]), part: scope.part })

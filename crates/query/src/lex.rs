@@ -53,7 +53,7 @@ pub fn has_parameters(sql: &str) -> bool {
     })
 }
 
-/// `sql` without the `;` that it ends with, and the text after it.
+/// `sql` without the `;` that it ends with, and what stands after that.
 pub(crate) fn without_end(sql: &str) -> &str {
     let tokens = tokens(sql);
     let ends = tokens.iter().rev().take_while(|(_, token)| *token == Token::Other(';'));

@@ -1,6 +1,6 @@
 //! The `time_part` table: where the time of each run went, a row for each part of it; joinable by `run`.
 //!
-//! The parts are computed in one place, which knows statistics and is above this crate: it is handed in with [`Options`].
+//! The parts are computed in one place, which knows statistics and stands above this crate: it is handed in with [`Options`].
 //!
 //! [`Options`]: crate::Options
 
@@ -27,7 +27,7 @@ pub struct TimePart {
     pub measured: Option<String>,
 }
 
-/// Computes the parts of the time of the runs of a scope.
+/// Tells the parts of the time of the runs of a scope.
 pub type TimeParts = fn(&Engine, &Scope) -> Result<Vec<TimePart>, QueryError>;
 
 const TABLE: &str = "

@@ -1,6 +1,6 @@
 //! Real servers, observed while it is known exactly what they do.
 
-#![expect(clippy::print_stderr, reason = "a test prints why a server did not start")]
+#![expect(clippy::print_stderr, reason = "a test says why a server did not start")]
 
 mod auto;
 mod extensions;

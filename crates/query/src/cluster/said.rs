@@ -1,4 +1,4 @@
-//! A server's error in our words: what is wrong, where, and similar names.
+//! What a server said of a statement, in our words: what is wrong, where, and what may have been meant.
 
 use crate::error::Place;
 
@@ -14,7 +14,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Parses the server's error; `own` is the statement when its places are those of a person's text.
+    /// Understands what the server said; `own` is the statement when its places are those of a person's text.
     pub(super) fn of(raw: &str, own: Option<&str>) -> Said {
         let raw = raw.trim();
         let (message, rest) = match raw.split_once("SQLSTATE: ") {
@@ -36,7 +36,7 @@ pub(super) fn is_no_file(raw: &str, is_spark: bool) -> bool {
         .any(|word| raw.contains(word))
 }
 
-/// A position after a message: `; line 2 pos 7;`, `(line 2, pos 7)` or `(line 2, position 8)`.
+/// A place as it stands behind a message: `; line 2 pos 7;`, `(line 2, pos 7)` or `(line 2, position 8)`.
 fn place(rest: &str, sql: &str) -> Option<Place> {
     let after = &rest[rest.find("line ")? + 5..];
     let (line, after) = number(after)?;
@@ -45,7 +45,7 @@ fn place(rest: &str, sql: &str) -> Option<Place> {
         Some(after) => (number(after)?.0, false),
         None => (number(after.strip_prefix("pos ")?)?.0, true),
     };
-    // The statement follows a line of ours.
+    // The statement stands below a line of ours.
     let line = line.checked_sub(1)?;
     let text = sql.lines().nth(line.checked_sub(1)?)?;
     Some(Place { line, column: column + usize::from(is_first_0), text: text.to_owned() })

@@ -1,6 +1,6 @@
 //! The query crate against real stores of known rows.
 
-#[allow(clippy::print_stderr, reason = "a test reports what it compared, and what it could not")]
+#[allow(clippy::print_stderr, reason = "a test tells what it compared, and what it could not")]
 mod cluster;
 mod databases;
 mod engine;

@@ -62,7 +62,7 @@ impl Finding {
     }
 }
 
-/// Asks once, and returns the outcome. A lost connection ends the check.
+/// Asks once, and tells how it went. A lost connection ends the check.
 ///
 /// # Errors
 /// When the connection is lost.

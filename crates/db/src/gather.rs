@@ -38,7 +38,7 @@ pub trait Sampler: Send {
     /// When the server refuses, or the connection is lost.
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError>;
 
-    /// Returns what it added to the server's counters, when it does nothing more.
+    /// Tells what it added to the server's counters, when it does nothing more.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -66,7 +66,7 @@ pub trait Poller: Send {
         let _ = what;
     }
 
-    /// Returns what it added to the server's counters, when it does nothing more.
+    /// Tells what it added to the server's counters, when it does nothing more.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -77,13 +77,13 @@ pub trait Poller: Send {
     /// The processes or threads of the sessions that there were at the last poll, on the server's host.
     fn tasks(&self) -> &[Task];
 
-    /// Marks the last poll: all is due.
+    /// Says that this is the last poll: all is due.
     fn hurry(&mut self);
 
-    /// The server's version, as it reports it.
+    /// The server's version, as it says it.
     fn version(&self) -> String;
 
-    /// Asks everything once, and returns the outcome.
+    /// Asks everything once, and tells how it went.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -104,9 +104,9 @@ pub struct Shared {
     next_stage: Condvar,
     /// What sessions take that were not taken yet, in bytes.
     sessions: AtomicU64,
-    /// Whether it was reported that some are left out.
+    /// Whether it was told that some are left out.
     has_left_out: AtomicBool,
-    /// CPU time of the threads in nanoseconds, as each last reported.
+    /// CPU time of the threads in nanoseconds, as each last told.
     cpu_ns: [AtomicU64; 2],
 }
 
@@ -198,7 +198,7 @@ pub enum Begun {
 }
 
 impl Gathering {
-    /// Begins to connect. A server that answers slowly, or not at all, holds up no other.
+    /// Begins to connect. A server that answers slowly, or not at all, holds up nobody.
     ///
     /// # Errors
     /// When no thread can be started.

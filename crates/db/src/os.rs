@@ -1,4 +1,4 @@
-//! A server's own processes in /proc, where the server runs on this host: time on a CPU and in the run
+//! What the kernel says of a server's own processes, where the server runs on this host: time on a CPU and in the run
 //! queue. A server knows neither, and samples of its sessions miss most of a busy CPU.
 
 use fenxi_model::{
@@ -19,11 +19,11 @@ const MEMORY_S: u32 = 10;
 pub struct Task {
     /// Its number on the server's host.
     pub id: u32,
-    /// The session that it works for.
+    /// Whom it works for.
     pub whose: Whose,
 }
 
-/// The session that a task works for.
+/// Whom a task works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A client.
@@ -43,7 +43,7 @@ pub struct Os {
     listener: Listener,
     root: Root,
     last: FxHashMap<u32, Times>,
-    /// The sessions of the tasks of `last`.
+    /// Whom the tasks of `last` worked for.
     whose: FxHashMap<u32, Whose>,
     /// CPU time of processes of the server that have ended, nanoseconds so far.
     ended_ns: Option<u64>,
@@ -81,7 +81,7 @@ impl Os {
         }
     }
 
-    /// Whether our own session's number, as the server reports it, is a process or thread of the one that listens here.
+    /// Whether our own session's number, as the server says it, is a process or thread of the one that listens here.
     fn check(&self, tasks: &[Task]) -> Option<bool> {
         let own = tasks.iter().find(|task| task.whose == Whose::Own)?.id;
         Some(match self.dialect {
@@ -92,7 +92,7 @@ impl Os {
         })
     }
 
-    /// Which process it is, and in which control group: throttling by a quota is found by it.
+    /// Which process it is, and in which control group: what a quota holds back is told by that.
     fn tell(&self, server: &str, interval: Interval, rows: &mut Rows) {
         let pid = self.listener.pid();
         let groups = self.root.read_text(&format!("/proc/{pid}/cgroup"));
@@ -118,7 +118,7 @@ impl Os {
         Some((stat.child_utime + stat.child_stime) * TICK_NS)
     }
 
-    /// What processes used that were not there any more at the end of an interval, and their sessions: those that were there at its
+    /// What processes used that were not there any more at the end of an interval, and for whom: those that were there at its
     /// begin, and those that came within it. A server that is connected to for each statement works in such processes only.
     fn of_ended(&mut self, last: &FxHashMap<u32, Times>) -> (u64, Whose) {
         let now = self.ended_so_far();
@@ -178,7 +178,7 @@ impl Os {
         let (ended_ns, ended_for) = self.of_ended(&last);
         self.whose = tasks.iter().map(|task| (task.id, task.whose)).collect();
         let Some(dt) = interval.dt.filter(|dt| *dt > 0.0 && had_last) else { return };
-        // A kernel without schedstat has no figures.
+        // A kernel without schedstat says nothing.
         if self.last.is_empty() {
             return;
         }

@@ -23,11 +23,11 @@ use crate::{
 pub const APPLICATION: &str = "fenxi-db";
 /// How long a login may take.
 pub const LOGIN: Duration = Duration::from_secs(5);
-/// How long a statement of the poller may take. The server gets 2 s; this is when the client gives up by itself.
+/// How long a statement of the poller may take. The server is told 2 s; this is when the client gives up by itself.
 pub const ANSWER: Duration = Duration::from_secs(3);
 /// The longest message that is taken: texts are cut at the server.
 const LONGEST: usize = 8 << 20;
-/// The most rows of an answer: statements have their own limits, which a broken server need not keep.
+/// The most rows of an answer: statements have limits of their own, which a broken server need not keep.
 const MOST_ROWS: u64 = 100_000;
 /// The most bytes of an answer.
 const MOST_BYTES: u64 = 32 << 20;
@@ -69,7 +69,7 @@ pub struct Server {
     allowance_of_sample: Arc<AtomicU64>,
     /// What a poll may keep.
     kept: u64,
-    /// What the user should know of its logins, and whether they were reported.
+    /// What the user should know of its logins, and whether they were told.
     cautions: Arc<Mutex<BTreeMap<String, bool>>>,
     answers: Answers,
 }
@@ -108,7 +108,7 @@ impl Server {
         Server { answers: Answers::Kept(keeping.clone()), ..Server::new(&self.target) }
     }
 
-    /// A server that answers from two snapshots.
+    /// A server that says what two snapshots say.
     pub(crate) fn saved(target: Target, played: &Arc<Played>) -> Server {
         let name = played.first().server.clone();
         Server { name, target: target.clone(), answers: Answers::Saved(Arc::clone(played)), ..Server::new(&target) }
@@ -119,7 +119,7 @@ impl Server {
         matches!(self.answers, Answers::Saved(_))
     }
 
-    /// Whether answers have to contain everything at once: nothing can be asked later.
+    /// Whether answers have to tell everything at once: nothing can be asked later.
     pub(crate) fn is_asked_once(&self) -> bool {
         !matches!(self.answers, Answers::Given)
     }
@@ -151,7 +151,7 @@ impl Server {
         self.allowance_of_sample.store(KEPT_OF_SAMPLE, Ordering::Relaxed);
     }
 
-    /// What the user should know of how its sessions logged in and was not reported yet.
+    /// What the user should know of how its sessions logged in and was not told yet.
     pub fn cautions(&self) -> Vec<String> {
         let mut known = self.cautions.lock().unwrap_or_else(PoisonError::into_inner);
         let mut new = Vec::new();
@@ -202,7 +202,7 @@ impl Server {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Our own sessions of a PostgreSQL. While it is held, none of them publishes what it did.
+    /// Our own sessions of a PostgreSQL. Whoever holds it knows that none of them publishes what it did.
     pub(crate) fn ledger(&self) -> MutexGuard<'_, postgres::own::Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -246,7 +246,7 @@ impl Server {
         }
         match self.target.login.dialect {
             Dialect::Postgres => {
-                // Before anything is set: it would be set for the next client of the session.
+                // Before anything is set: it would be set for whoever has the session next.
                 if postgres::shares_sessions(&mut client, || Client::connect(target, LOGIN, None))? {
                     let why = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
                                and the pooler's own database `pgbouncer` to see who waits in it";

@@ -42,11 +42,11 @@ pub enum EbpfError {
 impl EbpfError {
     /// A refusal of `what`, explained by what this process may do and what this kernel has.
     pub(crate) fn refused(what: impl Into<String>, error: &libbpf_rs::Error) -> EbpfError {
-        let messages = take_messages();
+        let said = take_said();
         let why = match error.kind() {
             ErrorKind::PermissionDenied => check::why_refused(),
-            ErrorKind::NotFound => format!("it has no such thing ({})", last_of(&messages, error)),
-            _ => last_of(&messages, error),
+            ErrorKind::NotFound => format!("it has no such thing ({})", last_of(&said, error)),
+            _ => last_of(&said, error),
         };
         EbpfError::Refused { what: what.into(), why }
     }
@@ -67,34 +67,31 @@ pub(crate) fn live_only(root: &Root) -> Result<(), SourceError> {
     Err(SourceError::Unavailable { what: "an eBPF observer", why })
 }
 
-fn last_of(messages: &[String], error: &libbpf_rs::Error) -> String {
-    let last = messages
-        .iter()
-        .rev()
-        .map(|line| line.trim())
-        .find(|line| line.starts_with("libbpf: ") && !line.contains("BEGIN"));
+fn last_of(said: &[String], error: &libbpf_rs::Error) -> String {
+    let last =
+        said.iter().rev().map(|line| line.trim()).find(|line| line.starts_with("libbpf: ") && !line.contains("BEGIN"));
     match last {
         Some(line) => format!("{error:#}; {}", line.trim_start_matches("libbpf: ")),
         None => format!("{error:#}"),
     }
 }
 
-/// Messages of libbpf since the last call: they have the reason, its errors do not.
-static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// What libbpf said since it was last asked: it says why on the way, its errors only that.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Lines that are kept: a verifier's log can be long.
 const KEPT: usize = 64;
 
 /// Lets libbpf's messages be kept instead of printed.
 pub(crate) fn listen() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
-        let mut messages = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
-        if messages.len() == KEPT {
-            messages.remove(0);
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.len() == KEPT {
+            said.remove(0);
         }
-        messages.push(text);
+        said.push(text);
     })));
 }
 
-fn take_messages() -> Vec<String> {
-    std::mem::take(&mut MESSAGES.lock().unwrap_or_else(PoisonError::into_inner))
+fn take_said() -> Vec<String> {
+    std::mem::take(&mut SAID.lock().unwrap_or_else(PoisonError::into_inner))
 }

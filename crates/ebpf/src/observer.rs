@@ -14,7 +14,7 @@ pub struct Observer {
     pub about: &'static str,
     /// What people ask who need it, in Markdown: a line of docs/tools/trace.md.
     pub question: &'static str,
-    /// The text after the options in its help.
+    /// What stands behind the options in its help.
     pub help: &'static str,
     /// What a command is for that runs meanwhile.
     pub command: Meanwhile,
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Observer {
     }
 }
 
-/// An option that most have: the processes to observe.
+/// An option that most have: whom to observe.
 pub(crate) const PID: Opt = Opt {
     name: "pid",
     short: Some('p'),

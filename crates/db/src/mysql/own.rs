@@ -108,7 +108,7 @@ impl Own {
 const STATEMENTS: &str = "Questions";
 const CONNECTS: &str = "Connections";
 
-/// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they reported last
+/// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they told last
 /// of themselves.
 pub fn totals(server: &Server) -> reading::Own {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
@@ -122,7 +122,7 @@ pub fn totals(server: &Server) -> reading::Own {
 }
 
 /// What our sessions added in an interval of so many seconds: of their statements that is exact. Between two snapshots all of it is
-/// what they kept of it, else the rate of the last report continues.
+/// what they kept of it, else what is told seldom goes on as it did.
 pub fn added(server: &Server, (now, before): (&reading::Own, &reading::Own), seconds: f64) -> FxHashMap<String, f64> {
     let of = |own: &reading::Own, name: &str| {
         own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)

@@ -14,7 +14,7 @@ const SLACK_S: f64 = 2.0;
 /// A server's process at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Up {
-    /// For how many seconds it was up, as it reports: the difference of two times of its clock.
+    /// For how many seconds it was up, as it says: the difference of two times of its clock.
     up_s: f64,
     /// When it began, by its clock.
     started_s: f64,
@@ -30,7 +30,7 @@ impl Up {
     }
 }
 
-/// Reports a restart and a change of role; true when the server was started again. `asked` is a moment before the status
+/// Tells of a restart and of another role; true when the server was started again. `asked` is a moment before the status
 /// was.
 ///
 /// # Errors

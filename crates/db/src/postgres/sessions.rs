@@ -161,12 +161,12 @@ impl Sessions {
         client.each_hidden_again(sql, &hides_text(at::TEXT), &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
-            // Sessions of other users show nothing without rights.
+            // Sessions of others show nothing to whom they are none of.
             if kind.is_empty() {
                 into.hidden += 1;
                 return;
             }
-            // One that just connects has no state yet: no session is hidden, and no statement is executed.
+            // One that just connects has no state yet: nobody is hidden, and no statement is executed.
             if kind == "client backend" && state.is_none() {
                 return;
             }
@@ -245,7 +245,7 @@ impl Sessions {
     }
 }
 
-/// A statement as a session shows it, in normal form.
+/// A statement as a session says it, in normal form.
 fn normal(text: &str) -> Arc<Text> {
     Arc::new(Text::of(cut(text, TEXT), Quotes::Standard, is_cut(text)))
 }

@@ -4,7 +4,9 @@
 mod between;
 mod clock;
 mod command;
-mod housekeeping;
+mod error;
+mod keeper;
+mod kept;
 mod observed;
 mod open_run;
 mod plan;
@@ -17,6 +19,7 @@ mod run_command;
 mod sampler;
 mod sampling;
 mod sources;
+mod stage;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -26,14 +29,14 @@ mod wake;
 
 pub use clock::StepWatch;
 pub use command::{Contained, let_signals_through};
+pub use error::RecordError;
 pub use observed::Observed;
-pub use plan::Plan;
-pub use recorder::{Outcome, RecordError, Stage, Watch, observe, record};
+pub use plan::{Plan, Reload, Roll};
+pub use recorder::{observe, record};
 pub use recording::missed;
-pub use retention::{KEEP, apply_retention};
-pub use roll::{Keep, Reload, Roll, Thin};
-pub use run_command::{Cause, CommandEnd, Hold, pause, run_command};
+pub use roll::{Keep, Thin};
 pub use sampling::Sampling;
 pub use sources::{Started, choose, fills, for_host, is_observer, source, sources, started};
+pub use stage::{Outcome, Stage, Watch};
 pub use summary::Progress;
 pub use trigger::{Condition, Fired, Hook, Triggered, Triggers, Who};

@@ -5,13 +5,13 @@ use fenxi_store::StoreError;
 
 use crate::{
     observed::Observed,
-    open_run::{CurrentRun, Ending, Moment},
-    plan::Plan,
-    recorder::{Outcome, Stage, Watch, cpu_of},
+    plan::{Plan, Roll},
+    recorder::cpu_of,
     recording::{Broken, Recording},
-    retention,
-    roll::{Grid, Roll, SHORT, is_over},
+    roll::{Grid, SHORT, is_over},
     sampler::{Round, Sampler},
+    stage::{Outcome, Stage, Watch},
+    tend,
     time::Time,
     trigger::Armed,
 };

@@ -31,6 +31,7 @@ mod marks;
 mod open;
 mod orphans;
 mod own_text;
+mod packed;
 mod pages;
 mod parquet_file;
 mod placement;
@@ -40,11 +41,13 @@ mod recover;
 mod restore;
 mod results;
 mod rows;
-mod scrub;
+mod runs;
+mod said;
 mod seal;
 mod seal_together;
+mod seen;
 mod select;
-mod sort_buffer;
+mod stamp;
 mod stats;
 mod stitch;
 mod store;
@@ -68,10 +71,9 @@ pub use folder::{Entry, Folder, PART, open_regular, read_regular};
 pub use follow::{Follow, Recorded};
 pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
-    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
+    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Mark, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, Window,
 };
-pub use marks::Mark;
 pub use open::{OpenRun, RawFile};
 pub use placement::{Holds, RunFilter, TableFile};
 pub use ranges::SERIES;

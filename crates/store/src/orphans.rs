@@ -19,8 +19,8 @@ use crate::{
     fs::names,
     locks::HeldLock,
     mark,
+    runs::REMOVED,
     seal::{GONE, SEALING},
-    store::REMOVED,
     window::DERIVED,
 };
 

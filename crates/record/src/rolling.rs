@@ -8,10 +8,10 @@ use crate::{
     plan::{Plan, Roll},
     recorder::cpu_of,
     recording::{Broken, Recording},
+    retention,
     roll::{Grid, SHORT, is_over},
     sampler::{Round, Sampler},
     stage::{Outcome, Stage, Watch},
-    tend,
     time::Time,
     trigger::Armed,
 };

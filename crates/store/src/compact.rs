@@ -14,7 +14,7 @@ use fs_err as fs;
 use crate::{
     FileEntry, Store, StoreError,
     fs::{names, sync_dir},
-    locks::Held,
+    locks::HeldLock,
     packed::{Compacted, PackedFile},
     parquet_file::{ParquetFile, ROW_GROUP},
     rows::RUN,

@@ -42,7 +42,6 @@ mod restore;
 mod results;
 mod rows;
 mod runs;
-mod said;
 mod seal;
 mod seal_together;
 mod seen;

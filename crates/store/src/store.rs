@@ -16,7 +16,7 @@ use crate::{
     fs as files,
     fs::Modes,
     mark::{self, MARK, MARK_BYTES},
-    packed::Known,
+    packed::CompactedCache,
     seen::Checked,
 };
 

@@ -3,7 +3,7 @@
 mod view;
 
 use fenxi_model::{Rows, catalog::cpu_time};
-use fenxi_source::{Collector, CpuTime, Given, Measure, Opt, Root, SourceError, Spec, Takes, Tick, timer_tick_ns};
+use fenxi_source::{Collector, CpuRun, CpuTime, Measure, Opt, Root, SourceError, Spec, Takes, Tick, timer_tick_ns};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::{

@@ -18,7 +18,7 @@ use axum::{
 use fenxi_api::{Query, schema};
 use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
-use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
+use fenxi_store::{ArchiveLimits, Scratch, Store, StoreError, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
 use schemars::JsonSchema;

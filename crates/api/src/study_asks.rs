@@ -8,7 +8,7 @@ use std::{
 use fenxi_model::RunId;
 use fenxi_query::{Answer, Engine, Options, QueryError, Scope, question};
 use fenxi_store::Store;
-use fenxi_study::{Answered, Asked, Asking, Asks};
+use fenxi_study::{Answered, Asking, Asks, RunQuestion};
 
 /// Seconds that a question over no runs at all may take.
 const CHECK_S: f64 = 60.0;
@@ -25,7 +25,7 @@ pub fn study_asks(store: &Store) -> Box<dyn Asks> {
 pub(crate) struct AtHand<'e>(pub &'e Engine);
 
 impl Asks for AtHand<'_> {
-    fn check(&self, asked: &Asked) -> Result<(), String> {
+    fn check(&self, asked: &RunQuestion) -> Result<(), String> {
         if let Asking::Named { name, params } = &asked.question {
             question(self.0.store(), name).and_then(|q| q.bind(params).map(|_| ())).map_err(|e| e.to_string())?;
         }
@@ -34,13 +34,13 @@ impl Asks for AtHand<'_> {
         column(&answer, asked).map(|_| ())
     }
 
-    fn ask(&self, run: &RunId, asked: &Asked, _: f64) -> Result<Answered, String> {
+    fn ask(&self, run: &RunId, asked: &RunQuestion, _: f64) -> Result<Answered, String> {
         number(&self.answer(asked, &Scope::of([run.clone()]))?, asked)
     }
 }
 
 impl AtHand<'_> {
-    fn answer(&self, asked: &Asked, scope: &Scope) -> Result<Answer, String> {
+    fn answer(&self, asked: &RunQuestion, scope: &Scope) -> Result<Answer, String> {
         let answer = match &asked.question {
             Asking::Named { name, params } => self.0.ask(name, params, scope),
             Asking::Sql(sql) => self.0.query(sql, scope),
@@ -80,17 +80,17 @@ impl Apart {
 }
 
 impl Asks for Apart {
-    fn check(&self, asked: &Asked) -> Result<(), String> {
+    fn check(&self, asked: &RunQuestion) -> Result<(), String> {
         self.within(CHECK_S, |engine| engine.check(asked))
     }
 
-    fn ask(&self, run: &RunId, asked: &Asked, limit_s: f64) -> Result<Answered, String> {
+    fn ask(&self, run: &RunId, asked: &RunQuestion, limit_s: f64) -> Result<Answered, String> {
         self.within(limit_s, |engine| engine.ask(run, asked, limit_s))
     }
 }
 
 /// The one number of an answer.
-fn number(answer: &Answer, asked: &Asked) -> Result<Answered, String> {
+fn number(answer: &Answer, asked: &RunQuestion) -> Result<Answered, String> {
     let column = &answer.columns[column(answer, asked)?];
     let rows = answer.n_rows();
     if rows != 1 {
@@ -111,7 +111,7 @@ fn number(answer: &Answer, asked: &Asked) -> Result<Answered, String> {
 }
 
 /// The place of the column that is asked for.
-fn column(answer: &Answer, asked: &Asked) -> Result<usize, String> {
+fn column(answer: &Answer, asked: &RunQuestion) -> Result<usize, String> {
     let is_number = |place: &usize| answer.columns[*place].ty.is_numeric();
     let names = |places: &[usize]| {
         let names: Vec<&str> = places.iter().map(|place| answer.columns[*place].name.as_str()).collect();

@@ -95,7 +95,7 @@ fn walk(
         _ => match folder.file(&entry.name) {
             // Gone since it was listed.
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            // It says what lies there in place of a file.
+            // The error names what is there in place of a file.
             other => Ok(other.map(drop)?),
         },
     }

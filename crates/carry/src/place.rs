@@ -1,4 +1,4 @@
-//! A place where a store lies elsewhere, whatever it is.
+//! A place with a remote store, of any kind.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -70,7 +70,7 @@ pub fn push(
     ids.sort();
     ids.dedup();
     let mut pushed = Pushed::default();
-    // Files of many runs first, but not what names them: whoever reads meanwhile reads the runs' own files.
+    // Files of many runs first, but not what names them: concurrent readers read the runs' own files.
     let packed = if runs.is_none() { store.packed_files()? } else { Vec::new() };
     for file in &packed {
         pushing.file(&file.name, &store.path().join(&file.name), file.bytes)?;
@@ -184,7 +184,7 @@ impl Pushing<'_> {
     }
 
     /// Puts there what may change: labels of the runs, and of a whole store also questions, studies and what names files of
-    /// many runs. A list of checksums that lies there tells what is known.
+    /// many runs. A list of checksums there shows what is known.
     fn small(&self, ids: &[RunId], all: bool) -> Result<(), CarryError> {
         let mut names: Vec<String> = ids.iter().map(|id| format!("labels/{id}.json")).collect();
         if all {

@@ -1,6 +1,6 @@
 //! The gate before a cluster: a statement of its own SQL is sent as a query or not at all.
 //!
-//! Between parentheses behind FROM nothing but a query can stand, whatever the text is: a command, or a second statement, is an
+//! Between parentheses after FROM only a query is allowed, whatever the text is: a command, or a second statement, is an
 //! error of the server's own parser. What a query can do besides reading is known by name: functions that call any
 //! code, read any file or start a program. Spark is asked for the plan first, in which each function has its own name
 //! however the statement spelled it ([`looked_through`]); words of the text are the first look, and the only one for other
@@ -11,7 +11,7 @@ use fenxi_query::{
     backend::{Token, tokens},
 };
 
-/// Functions that call code of the server by its name, or tell what is nobody's business.
+/// Functions that call code of the server by its name, or reveal its internals.
 const REFUSED: [&str; 9] = [
     "ai_query",
     "current_user",
@@ -23,7 +23,7 @@ const REFUSED: [&str; 9] = [
     "user",
     "http_request",
 ];
-/// What stands before a dot and a path where a file is read as a table.
+/// The prefix of a dot and a path where a file is read as a table.
 const FORMATS: [&str; 8] = ["avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text"];
 
 /// The statement as a query within another one.
@@ -53,7 +53,7 @@ pub(crate) fn wrapped(sql: &str) -> Result<String, QueryError> {
     Ok(format!("SELECT * FROM (\n{sql}\n)"))
 }
 
-/// Whether anything between two backticks looks like a path, wherever these stand: servers do not agree on where a text or a
+/// Whether anything between two backticks looks like a path, wherever these are: servers do not agree on where a text or a
 /// comment ends.
 fn has_path(sql: &str) -> bool {
     sql.split('`').skip(1).any(|name| {
@@ -61,7 +61,7 @@ fn has_path(sql: &str) -> bool {
     })
 }
 
-/// What a plan of Spark's says of code, programs or other machines that are called.
+/// Nodes of a Spark plan that call code, programs or other machines.
 const CALLS: [&str; 8] = [
     "ai_query(",
     "http_request(",

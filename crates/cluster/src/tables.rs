@@ -89,7 +89,7 @@ impl Tables<'_> {
             let paths = group.files.iter().map(|file| self.path_there(&file.path)).collect::<Result<_, _>>()?;
             let condition = group.condition.as_ref().map(|c| format!(" WHERE {c}")).unwrap_or_default();
             parts.push(format!("SELECT {} FROM {}{condition}", group.selected(&columns), quoted(&source)));
-            // The folder tells the run of an own file; a file of many runs has it as a column.
+            // The run of an own file is in its folder's name; a file of many runs has it as a column.
             let schema = self.is_spark.then(|| group.schema(&columns));
             let is_told = self.is_spark && !group.is_shared;
             let base = is_told.then(|| self.path_there(&self.store.path().join("runs"))).transpose()?;
@@ -153,7 +153,7 @@ impl Tables<'_> {
                 types.retain(|name, ty| columns.iter().any(|(column, wanted)| column == name && wanted != ty));
             }
             let like = Group { types, run, is_shared, condition, is_spark: self.is_spark, files: vec![file] };
-            // Others pass over a file that they do not find when it stands beside one that they do.
+            // Others pass over a file that they do not find when it is listed beside one that they do.
             match groups.iter_mut().find(|group| self.is_spark && group.is_like(&like)) {
                 Some(group) => group.files.push(file),
                 None => groups.push(like),
@@ -218,7 +218,7 @@ struct Group<'a> {
     /// Types of columns that are not the catalogue's; of all columns that are there where the server takes
     /// columns as the files have them.
     types: BTreeMap<&'static str, &'static str>,
-    /// The run, where it is not told by the files' places.
+    /// The run, where it is not in the files' paths.
     run: Option<&'a RunId>,
     /// Whether they hold many runs each.
     is_shared: bool,
@@ -235,7 +235,7 @@ impl Group<'_> {
             == (&other.types, other.run, other.is_shared, &other.condition)
     }
 
-    /// The columns that the server is told to read.
+    /// The columns that the server is to read.
     fn schema(&self, columns: &[(&'static str, &'static str)]) -> String {
         let one = |(column, ty): &(&'static str, &'static str)| {
             format!(", {} {}", quoted(column), self.types.get(column).unwrap_or(ty))

@@ -1,6 +1,6 @@
 //! Database servers as sources: what PostgreSQL, MySQL and MariaDB say of themselves, as rows of the catalogue's tables.
 //!
-//! A server is asked over two connections, each with a thread of its own, so that a slow server holds up nothing else: a
+//! A server is asked over two connections, each with its own thread, so that a slow server holds up nothing else: a
 //! *sampler* looks at its sessions several times a second, and a *poller* reads counters. What both gathered is taken at
 //! each tick. Nothing is created, reset or locked in a server.
 //!

@@ -1,6 +1,6 @@
 //! The console of pgbouncer: how many clients its pools serve, and how many wait for a connection to the server.
 //!
-//! It speaks PostgreSQL's protocol and knows words of its own: no SQL, no comments, no prepared statements.
+//! It speaks PostgreSQL's protocol and has its own commands: no SQL, no comments, no prepared statements.
 
 use fenxi_model::{
     Micros, Place, Row, Rows, SECRET,

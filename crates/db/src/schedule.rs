@@ -107,7 +107,7 @@ impl Due {
         Ok(())
     }
 
-    /// Asks once, and tells how it went.
+    /// Asks once, and returns the outcome.
     ///
     /// # Errors
     /// When the connection is lost.

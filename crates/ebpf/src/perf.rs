@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use crate::{EbpfError, privileges};
 
-/// An event that comes every `period_ns` on `cpu`, whoever runs there.
+/// An event that comes every `period_ns` on `cpu`, whichever task runs there.
 ///
 /// # Errors
 /// When the kernel refuses it.

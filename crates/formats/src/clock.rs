@@ -33,13 +33,13 @@ impl Clock {
         Clock { zone: hints.zone.clone(), date: None, last: None, crossed: None, start: hints.start }
     }
 
-    /// The content says on which date the next time of day is.
+    /// Sets the date of the next time of day, from the content.
     pub fn set_date(&mut self, date: Date) {
         self.date = Some(date);
         (self.last, self.crossed) = (None, None);
     }
 
-    /// The content says in which zone its times are (`Z` or `UTC` in a header).
+    /// Sets the zone of the times, from the content (`Z` or `UTC` in a header).
     pub fn set_zone(&mut self, zone: TimeZone) {
         self.zone = zone;
     }
@@ -52,7 +52,7 @@ impl Clock {
     /// The moment of the time of day `time`, the next one after what was given last.
     ///
     /// Without a date from the content it is `--start`'s, or that of the file's last writing; the
-    /// latter is said as an assumption.
+    /// latter is noted as an assumption.
     pub fn at(&mut self, time: Time, out: &mut Out<'_>) -> Micros {
         let mut date = match self.date {
             Some(date) => date,
@@ -140,7 +140,7 @@ pub struct Relative {
 
 impl Relative {
     /// Counts from `--start`, else so that the last one is when the file was last written; samples are `--interval` apart,
-    /// else `interval_s` as the content says, else one second. What nobody said is an assumption.
+    /// else `interval_s` from the content, else one second. Defaults are assumptions.
     pub fn new(out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
         let start = Relative::origin(out);
         Relative { start, interval_s: Relative::interval(out, interval_s), samples: 0 }
@@ -259,7 +259,7 @@ impl Ticker {
     }
 
     /// The length of the interval that ended at `t`; the same for the same `t` again. None when
-    /// there is nothing to tell it from.
+    /// it is unknown.
     pub fn tick(&mut self, t: Micros) -> Option<f64> {
         let Some(last) = self.last else {
             self.last = Some(t);

@@ -166,7 +166,7 @@ fn is_title_of_manual(line: &str) -> bool {
     first == last && first.is_some_and(|word| word.ends_with(')') && word.contains('('))
 }
 
-/// What stands above a quotation in a mail, before a text that is to be translated, and around one in a source: quotes of
+/// The line above a quotation in a mail, before a text that is to be translated, and around one in a source: quotes of
 /// Python, a block of YAML.
 fn is_mark(line: &str) -> bool {
     // Hardly a line of an output ends like one.
@@ -260,14 +260,14 @@ fn is_prose(line: &str) -> bool {
     words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION && !ends_in_a_figure(line)
 }
 
-/// Whether a figure stands behind the last colon.
+/// Whether a figure follows the last colon.
 fn ends_in_a_figure(line: &str) -> bool {
     let behind = line.rsplit_once(": ").map_or("", |(_, behind)| behind.trim_start());
     behind.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a line without figures is prose: many words, nearly all of them of small letters, some of which sentences have.
-/// Comments of data are none: what a metric means (`# HELP`) is said in sentences, too.
+/// Comments of data are none: the help of a metric (`# HELP`) has sentences, too.
 fn is_sentence(line: &str) -> bool {
     if line.starts_with('#') {
         return false;
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn prose_is_a_document() {
-        let line = |what: &str| format!("this line has a good number of words in it and says {what}\n");
+        let line = |what: &str| format!("this line has a good number of words in it and reads {what}\n");
         assert!(is_document(&["one", "two", "three"].map(line).concat()));
         let figures = "10 20 30\n".repeat(9);
         assert!(!is_document(&line("one").repeat(9)));

@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 
 use super::{Head, Input, Sure, detect_all, own};
 
-/// Where ordinary texts are, which nobody changes meanwhile.
+/// Where ordinary texts are, which do not change meanwhile.
 const FOLDERS: &[&str] = &["etc", "usr/share", "usr/include", "usr/lib/python3", "var/lib/dpkg/info"];
 /// Files of one folder that are looked at, so that there are many kinds.
 const OF_A_FOLDER: usize = 25;

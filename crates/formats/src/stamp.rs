@@ -13,7 +13,7 @@ use jiff::{
 
 use super::{Clock, Out, civil_date, civil_time, date::ctime, zone};
 
-/// A time stamp and what stands behind it.
+/// A time stamp and the text after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamp<'a> {
     /// The time.
@@ -22,7 +22,7 @@ pub struct Stamp<'a> {
     pub rest: &'a str,
 }
 
-/// A time as far as a stamp tells it.
+/// A time as far as a stamp has it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum When<'a> {
     /// A moment: seconds since 1970, or a date and time with its offset.
@@ -151,7 +151,7 @@ fn word(text: &str) -> (&str, &str) {
     }
 }
 
-/// `1795237143`, `1795237143.25`, `1795237143250`: from 2001 to 2128, so that nobody's counter is taken for one.
+/// `1795237143`, `1795237143.25`, `1795237143250`: from 2001 to 2128, so that no counter is taken for one.
 fn epoch(text: &str) -> Option<(When<'static>, &str)> {
     let (word, rest) = word(text);
     let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));

@@ -1,4 +1,4 @@
-//! An input of an import: its name, where its bytes are, and the host that its name tells.
+//! An input of an import: its name, where its bytes are, and the host in its name.
 
 use std::{
     io::{self, Read},
@@ -21,7 +21,7 @@ pub struct Source {
     pub name: String,
     /// Where its bytes are.
     pub content: Content,
-    /// The host that its name tells, or the tree that it is in, if any.
+    /// The host in its name, or the tree that it is in, if any.
     pub host: Option<String>,
     /// When it was last written.
     pub modified: Option<Micros>,
@@ -91,7 +91,7 @@ const ENDINGS: [&str; 22] = [
 ];
 
 /// The host in a name like `vmstat.log.db1` or `mpstat.xan.web-2.gz`: what follows an ending that
-/// says what the file is.
+/// names what the file is.
 pub(crate) fn host_in(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     let known = |part: &str| ENDINGS.contains(&part.to_ascii_lowercase().as_str());

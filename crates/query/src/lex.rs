@@ -1,6 +1,6 @@
 //! Minimal SQL lexer: finds the names that a statement mentions.
 //!
-//! What may run is never decided here; the engine's own parser says that (crate `engine`).
+//! What may run is never decided here; the engine's own parser decides that (crate `engine`).
 
 /// One token: a name (folded to lower case unless quoted), or a character that is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ fn comment_len(text: &str) -> usize {
     text.len()
 }
 
-/// Length and content of a quoted text; a doubled quote stands for itself.
+/// Length and content of a quoted text; a doubled quote is an escaped one.
 pub(crate) fn quoted(text: &str, quote: char) -> (usize, &str) {
     let bytes = text.as_bytes();
     let mut i = 1;
@@ -109,7 +109,7 @@ pub fn explained(sql: &str) -> Option<(bool, &str)> {
     Some((analyze, &sql[at..]))
 }
 
-/// The first word of `sql`, for who is told that it may not run.
+/// The first word of `sql`, for the message that it may not run.
 pub(crate) fn first_word(sql: &str) -> String {
     match tokens(sql).into_iter().map(|(_, t)| t).find(|t| !matches!(t, Token::Other('(' | ';'))) {
         Some(Token::Name(word)) => word.to_uppercase(),

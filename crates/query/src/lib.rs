@@ -1,7 +1,7 @@
 //! SQL over runs: one view per table of the catalogue, questions, findings, and answers in many formats.
 //!
-//! Statements are answered by workers, processes of the crate `engine` (DuckDB), which this crate tells what there
-//! is to see: views over the files of runs. A statement is executed only when the engine's own parser says that it is
+//! Statements are answered by workers, processes of the crate `engine` (DuckDB), to which this crate sends
+//! views over the files of runs. A statement is executed only when the engine's own parser finds that it is
 //! a SELECT or an EXPLAIN of one, in a process that can read the runs asked for and write nothing.
 //!
 //! Another engine can answer instead, brought by a crate above this one as a [`backend::Backend`].

@@ -9,8 +9,8 @@ use fenxi_store::BOOT;
 use crate::{
     RecordError, clock,
     command::Running,
-    kept::{Kept, Moment},
     observed::Observed,
+    open_run::{CurrentRun, Moment},
     plan::Plan,
     recording::Recording,
     sampler::{Round, Sampler},
@@ -22,7 +22,7 @@ use crate::{
 ///
 /// Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGCHLD in the calling thread meanwhile. With a
 /// command, signals from other processes are passed on to it and recording goes on until it ends.
-/// `watch` is told of each stage; it must be quick, and ends the recording by breaking.
+/// `watch` is called at each stage; it must be quick, and ends the recording by breaking.
 ///
 /// # Errors
 /// When the store or the command cannot be begun, or the run can no longer be written.
@@ -43,7 +43,7 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
     observe_in(time, plan, watch)
 }
 
-/// As [`observe`], in a time of its own.
+/// As [`observe`], with its own clock.
 pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
     let cpu_before = cpu_of(&plan);
     let mut rows = Rows::new(&plan.host);
@@ -51,9 +51,9 @@ pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>)
     let begun = time.wall();
     sampler.sample_facts(&time, begun, &mut rows);
     let at = Moment { wall: begun, steady: time.monotonic() };
-    let mut kept = Kept::begin(&plan, &sampler, at, cpu_before)?;
-    let _ = watch(Stage::Began { run: kept.id(), rows: &rows });
-    kept.append(&mut rows)?;
+    let mut run = CurrentRun::begin(&plan, &sampler, at, cpu_before)?;
+    let _ = watch(Stage::Began { run: run.id(), rows: &rows });
+    run.append(&mut rows)?;
 
     let started = Moment { wall: time.wall(), steady: time.monotonic() };
     let uptime_s = if plan.since_boot { uptime(&plan.root) } else { None };
@@ -66,7 +66,7 @@ pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>)
     let mut flow = ControlFlow::Continue(());
     if let Some(dt) = uptime_s {
         flow = watch(Stage::SinceBoot { t: started.wall, dt, rows: &rows });
-        kept.append_apart(BOOT, &mut rows)?;
+        run.append_apart(BOOT, &mut rows)?;
     }
     // Only the command keeps it, so that its end is seen.
     let output = plan.output.take();
@@ -74,12 +74,12 @@ pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>)
     let command = match plan.command.as_deref().map(start).transpose() {
         Ok(command) => command,
         Err(source) => {
-            kept.discard()?;
+            run.discard()?;
             let command = plan.command.iter().flatten().next().map(|c| c.to_string_lossy().into_owned());
             return Err(RecordError::Command { command: command.unwrap_or_default(), source });
         }
     };
-    let mut recording = Recording::new(plan, time, sampler, rows, kept, command, started);
+    let mut recording = Recording::new(plan, time, sampler, rows, run, command, started);
     if flow.is_continue()
         && let Err(source) = recording.run(watch)
     {

@@ -31,7 +31,7 @@ pub(crate) struct Grid {
     pub(crate) n: u64,
 }
 
-/// The least part of an interval that a sample is taken of.
+/// The smallest part of an interval that is sampled.
 pub(crate) const SHORT: f64 = 0.1;
 
 impl Grid {

@@ -109,9 +109,9 @@ struct Counts {
 pub(crate) fn excess(text: &[u8]) -> Option<String> {
     let counts: Counts = match serde_json::from_slice(text) {
         Ok(counts) => counts,
-        // Said twice, for one: which of the two is read elsewhere is not known here.
+        // A key given twice, for one: other readers may use either value.
         Err(error) if error.is_data() => return Some(format!("what cannot be counted: {error}")),
-        // What is no JSON is not read either, and that is said where it is tried.
+        // Invalid JSON is reported where it is parsed.
         Err(_) => return None,
     };
     let lists = [

@@ -60,7 +60,7 @@ impl Store {
         let (mut due, mut record) = (Vec::new(), None);
         for file in files {
             let stamp = match fs::metadata(&file.path) {
-                Ok(meta) => Stamp::of(&meta),
+                Ok(meta) => Stamp::from_metadata(&meta),
                 // Removed since it was listed, with its run: there is nothing to believe.
                 Err(e)
                     if e.kind() == io::ErrorKind::NotFound && file.runs().iter().all(|r| !self.run_dir(r).exists()) =>
@@ -106,7 +106,7 @@ impl Store {
     /// Compares one file with what it must be.
     pub(crate) fn check_one(&self, expected: Expected) -> Result<(), StoreError> {
         let stamp = match fs::metadata(&expected.path) {
-            Ok(meta) => Stamp::of(&meta),
+            Ok(meta) => Stamp::from_metadata(&meta),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&expected.path, "it is missing")),
             Err(e) => return Err(e.into()),
         };
@@ -123,7 +123,7 @@ impl Store {
 
     /// Compares one file with what it must be, whatever was found before.
     pub(crate) fn compare_anew(&self, expected: Expected) -> Result<(), StoreError> {
-        let stamp = Stamp::of(&fs::metadata(&expected.path)?);
+        let stamp = Stamp::from_metadata(&fs::metadata(&expected.path)?);
         self.hash(&Due { expected, stamp }, &mut vec![0u8; BUFFER]).map(|_| ())
     }
 
@@ -174,7 +174,7 @@ impl Store {
     fn hash(&self, due: &Due, buffer: &mut [u8]) -> Result<Stamp, StoreError> {
         let path = &due.expected.path;
         let mut file = open_regular(path)?;
-        let before = Stamp::of(&file.metadata()?);
+        let before = Stamp::from_metadata(&file.metadata()?);
         if let Some(bytes) = due.expected.bytes.filter(|bytes| *bytes != before.size) {
             return Err(self.wrong(path, &format!("it has {} bytes, {bytes} were written", before.size)));
         }
@@ -191,7 +191,7 @@ impl Store {
             return Err(self.wrong(path, "it was changed: its BLAKE3 is not the one that was written down"));
         }
         // What changed while it was read is no longer what was compared.
-        match Stamp::of(&file.metadata()?) == before {
+        match Stamp::from_metadata(&file.metadata()?) == before {
             true => Ok(before),
             false => Err(self.wrong(path, "it is being changed")),
         }

@@ -38,7 +38,7 @@ impl Store {
     pub(crate) fn compacted(&self) -> Result<Arc<Compacted>, StoreError> {
         let path = self.compacted_dir().join(MANIFEST);
         let stamp = match fs::metadata(&path) {
-            Ok(meta) => Stamp::of(&meta),
+            Ok(meta) => Stamp::from_metadata(&meta),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
             Err(e) => return Err(e.into()),
         };
@@ -106,6 +106,6 @@ impl Store {
                 file.gone.push(runs.remove(place));
             }
         }
-        self.put_compacted(&Compacted::of(compacted.generation + 1, files))
+        self.put_compacted(&Compacted::from_files(compacted.generation + 1, files))
     }
 }

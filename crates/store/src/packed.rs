@@ -90,7 +90,7 @@ impl Compacted {
         }
         for file in &self.files {
             if file.name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
-                return Some(format!("names {:?}, which leads elsewhere", file.name));
+                return Some(format!("names {:?}, which is outside the folder", file.name));
             }
             let mut next = 0;
             for (from, to) in &file.runs {
@@ -104,7 +104,7 @@ impl Compacted {
     }
 
     /// Puts together what was taken apart: files with the runs that count in each.
-    pub(crate) fn of(generation: u64, files: Vec<(PackedFile, Vec<RunId>)>) -> Compacted {
+    pub(crate) fn from_files(generation: u64, files: Vec<(PackedFile, Vec<RunId>)>) -> Compacted {
         let mut runs: Vec<RunId> = files.iter().flat_map(|(_, runs)| runs.iter().cloned()).collect();
         runs.sort();
         runs.dedup();
@@ -138,14 +138,14 @@ const FOOTERS: usize = 16;
 
 /// What was last read: the manifest, and footers of files. A file is never changed, and none has another's name.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct CompactedCache {
     pub(crate) manifest: Mutex<Option<(Stamp, Arc<Compacted>)>>,
     footers: Mutex<Vec<(PathBuf, ArrowReaderMetadata)>>,
     /// Names of files that were compared anew by this handle.
     verified: Mutex<BTreeSet<String>>,
 }
 
-impl Known {
+impl CompactedCache {
     pub(crate) fn footer(&self, path: &Path) -> Option<ArrowReaderMetadata> {
         let footers = self.footers.lock().unwrap_or_else(PoisonError::into_inner);
         footers.iter().find(|(known, _)| known == path).map(|(_, footer)| footer.clone())
@@ -186,7 +186,7 @@ mod tests {
         };
         assert_eq!(of("cpu/a.parquet", &[(0, 0), (1, 1)]).wrong(), None);
         for name in ["../../x", "/etc/x", "cpu/../x", "", "cpu/.x"] {
-            assert!(of(name, &[]).wrong().unwrap().contains("leads elsewhere"), "{name}");
+            assert!(of(name, &[]).wrong().unwrap().contains("is outside the folder"), "{name}");
         }
         for runs in [&[(1, 0)][..], &[(0, 2)], &[(0, u32::MAX)], &[(0, 1), (1, 1)], &[(1, 1), (0, 0)]] {
             assert!(of("a", runs).wrong().unwrap().contains("has runs"), "{runs:?}");
@@ -206,7 +206,7 @@ mod tests {
             (file("disk", "c"), vec![id(2)]),
             (file("disk", "empty"), vec![]),
         ];
-        let all = Compacted::of(1, parts.clone());
+        let all = Compacted::from_files(1, parts.clone());
         let name = |n, table| all.find(&id(n), table).map(|f| f.name.clone());
         assert_eq!(name(4, "cpu").as_deref(), Some("a"));
         assert_eq!(name(3, "cpu").as_deref(), Some("b"));

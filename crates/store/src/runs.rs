@@ -71,10 +71,10 @@ impl Store {
     pub fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
         let path = self.run_dir(id).join("run.json");
         let cannot = |e| self.no_manifest(id, &path, e);
-        let stamp = Stamp::of(&fs::metadata(&path).map_err(cannot)?);
+        let stamp = Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?);
         let read = || {
             let text = read_regular(&path, WHOLE).map_err(cannot)?;
-            Ok((text, Stamp::of(&fs::metadata(&path).map_err(cannot)?)))
+            Ok((text, Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?)))
         };
         self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text))
     }

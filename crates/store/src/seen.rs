@@ -7,14 +7,14 @@ use std::{
 
 use rustc_hash::FxHashMap;
 
-use crate::{kept_manifests::KeptManifests, stamp::Stamp};
+use crate::{manifest_cache::ManifestCache, stamp::Stamp};
 
 /// Files that were compared with their checksums, and manifests that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     known: Mutex<FxHashMap<PathBuf, Stamp>>,
     /// Manifests, which are compared with their own digests.
-    pub(crate) manifests: KeptManifests,
+    pub(crate) manifests: ManifestCache,
 }
 
 impl Checked {

@@ -16,7 +16,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(meta: &std::fs::Metadata) -> Stamp {
+    pub(crate) fn from_metadata(meta: &std::fs::Metadata) -> Stamp {
         let ns = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
         Stamp {
             dev: meta.dev(),

@@ -16,7 +16,7 @@ use crate::{
     fs as files,
     fs::Modes,
     mark::{self, MARK, MARK_BYTES},
-    packed::Known,
+    packed::CompactedCache,
     seen::Checked,
 };
 
@@ -26,11 +26,11 @@ pub struct Store {
     path: Arc<Path>,
     modes: Modes,
     checked: Arc<Checked>,
-    packed: Arc<Known>,
+    packed: Arc<CompactedCache>,
 }
 
 impl Store {
-    /// Where the store is unless said otherwise: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
+    /// The default path of the store: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
     pub fn default_path() -> PathBuf {
         let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         match (set("XDG_DATA_HOME"), set("HOME")) {
@@ -55,7 +55,7 @@ impl Store {
             Err(e) => return Err(e.into()),
         };
         let modes = mark::read(&text, &path.join(MARK))?;
-        // What is written through a link lands elsewhere: a store that came from somebody must not choose where.
+        // A write through a link ends outside: a store from an untrusted source must not choose where.
         for name in OWN.iter().chain(&["findings"]) {
             folder.not_a_link(name)?;
         }
@@ -125,7 +125,7 @@ impl Store {
         self.path.join("studies")
     }
 
-    /// Whom what is written here lets read it.
+    /// Who may read what is written here.
     pub(crate) fn modes(&self) -> Modes {
         self.modes
     }
@@ -136,7 +136,7 @@ impl Store {
     }
 
     /// The manifest of files of many runs, as it was last read.
-    pub(crate) fn packed(&self) -> &Known {
+    pub(crate) fn packed(&self) -> &CompactedCache {
         &self.packed
     }
 

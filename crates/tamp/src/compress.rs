@@ -45,7 +45,7 @@ impl Default for Compress {
 /// Compresses `input` into `output`, and counts in `meter`.
 ///
 /// # Errors
-/// The input cannot be read or became shorter, the output cannot be written, or `watch` said so.
+/// The input cannot be read or became shorter, the output cannot be written, or `watch` ended it.
 pub fn compress(
     input: Input,
     output: Output,
@@ -129,7 +129,7 @@ impl Source for Chunks {
         let got = match &mut self.from {
             From::Stream(reader) => fill(reader, &mut job.input_of(self.block)[..self.block])?,
             From::File { file, at, end, keep } => {
-                // Only said here, and read by the worker: one thread would be too few to read for many.
+                // Only assigned here, and read by the worker: one thread would be too few to read for many.
                 let len = self.block.min(usize::try_from(*end - *at).unwrap_or(usize::MAX));
                 job.piece = (len > 0).then(|| Piece::new(&Arc::clone(file), *at, len, *keep));
                 *at += len as u64;
@@ -169,7 +169,7 @@ struct Packer<C> {
 }
 
 impl<C: Container> Sink<Job> for Packer<C> {
-    fn take(&mut self, job: &mut Job) -> Result<ControlFlow<()>, Error> {
+    fn write_block(&mut self, job: &mut Job) -> Result<ControlFlow<()>, Error> {
         self.container.block(job, &mut self.output).map_err(Error::Write)?;
         Ok(ControlFlow::Continue(()))
     }

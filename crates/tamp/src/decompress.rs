@@ -65,7 +65,7 @@ pub struct Unpacked {
 /// Decompresses `input` into `output`, and counts in `meter`. Formats are recognised, and may follow each other.
 ///
 /// # Errors
-/// The input is damaged, cut off or cannot be read, the output cannot be written, or `watch` said so. What came
+/// The input is damaged, cut off or cannot be read, the output cannot be written, or `watch` ended it. What came
 /// before the damage has been written.
 pub fn decompress(
     input: Input,
@@ -156,7 +156,7 @@ impl Unpacker {
         self.len += job.output().len() as u64;
         if let Some(promise) = job.check.closes {
             if promise.len.is_some_and(|len| len != self.len) {
-                return Err(Error::damaged(job.at, "a frame is longer or shorter than it says"));
+                return Err(Error::damaged(job.at, "a frame is longer or shorter than its header has it"));
             }
             if promise.sum.is_some_and(|sum| sum != self.sum.finish_32()) {
                 return Err(Error::damaged(job.at, "a frame's checksum is wrong"));
@@ -167,7 +167,7 @@ impl Unpacker {
 }
 
 impl Sink<Job> for Unpacker {
-    fn take(&mut self, job: &mut Job) -> Result<ControlFlow<()>, Error> {
+    fn write_block(&mut self, job: &mut Job) -> Result<ControlFlow<()>, Error> {
         self.position = job.position.unwrap_or(self.position);
         let begin = self.position;
         let end = begin + job.output().len() as u64;
@@ -181,7 +181,7 @@ impl Sink<Job> for Unpacker {
                 &job.output()[from as usize..(to.max(from)) as usize]
             }
         };
-        // What is wrong only in the end is written too, as far as it goes: the caller is told.
+        // What is wrong only in the end is written too, as far as it goes: the caller gets the error.
         self.output.write(wanted).map_err(Error::Write)?;
         self.check(job)?;
         let enough = self.range.as_ref().is_some_and(|range| end >= range.end);

@@ -39,7 +39,7 @@ impl Shared {
     }
 }
 
-/// Where in the data the reader stands.
+/// The reader's position in the data.
 enum Inside {
     Between,
     Zstd(Box<zst::Serial>),
@@ -121,7 +121,7 @@ impl Unpack {
         self.facts.format.get_or_insert(format);
     }
 
-    /// Bytes of contents from here that nobody wants.
+    /// Bytes of contents from here that are not wanted.
     fn unwanted(&self) -> u64 {
         match (&self.range, self.position) {
             (Some(range), Some(position)) => range.start.saturating_sub(position),
@@ -222,7 +222,7 @@ impl Unpack {
         Ok(Step::End)
     }
 
-    /// Notes where in the contents the job stands.
+    /// Notes the job's position in the contents.
     fn place(&mut self, job: &mut Job) {
         job.position = self.position;
         let content = match job.task {

@@ -1,6 +1,6 @@
-//! PostgreSQL and MariaDB as they are installed, started by the tests in folders of their own.
+//! PostgreSQL and MariaDB as they are installed, started by the tests in separate folders.
 //!
-//! A machine without a server cannot run its test, which then says so and is content.
+//! A machine without a server cannot run its test, which is then reported and passes.
 
 #![allow(clippy::print_stderr, reason = "a test says why a server did not start")]
 
@@ -29,7 +29,7 @@ use fenxi_wire::{
     target::{Surroundings, Target},
 };
 
-/// A server with a folder of its own; both end with it.
+/// A server with its own folder; both end with it.
 pub struct Server {
     pub scheme: &'static str,
     user: &'static str,
@@ -116,7 +116,7 @@ impl Server {
         Some(Server::postgres_of(&postgres_programs()?, program, more))
     }
 
-    /// Of any version: by the programs in a folder, beside which their libraries are where they have some of their own.
+    /// Of any version: by the programs in a folder, beside which their libraries are where they ship some.
     pub fn postgres_of(bin: &Path, program: &Path, more: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
         quietly(Command::new("chmod").arg("777").arg(folder.path()));
@@ -253,7 +253,7 @@ impl Server {
         let target = self.target(self.database());
         Plan {
             endpoint: target.endpoints().unwrap().remove(0),
-            policy: Policy::of(target.login.dialect),
+            policy: Policy::for_dialect(target.login.dialect),
             target,
             program: Arc::new(program),
             mode,
@@ -281,7 +281,7 @@ impl Drop for Server {
     }
 }
 
-/// Says, where the closing lines of a test run are gathered, what was not tried and why.
+/// Prints, where the closing lines of a test run are gathered, what was not tried and why.
 pub fn skipped(what: &str, why: &str) {
     eprintln!("SKIPPED load on {what}: {why}");
 }

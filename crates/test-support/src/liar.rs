@@ -250,7 +250,7 @@ fn lie_in_mysql(stream: &mut TcpStream, lie: Lie, first: &[u8], whole: &[u8]) ->
         Lie::EndlessEmptyRows => flood(stream, &my(4, b"\xfb")),
         Lie::Drip => drip(stream, whole),
         Lie::HugeLength => {
-            // A packet of the greatest length is continued by the next one.
+            // A packet of the maximum length is continued by the next one.
             stream.write_all(&[0xff, 0xff, 0xff, first[3]]).ok()?;
             flood(stream, &[0xff; 1000])
         }

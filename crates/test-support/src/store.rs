@@ -41,7 +41,7 @@ impl TestStore {
         self.run_with(name, fill, End { exit_status: Some(0), ticks: seconds as u64, ..End::at(at(seconds)) })
     }
 
-    /// Adds a run that ends as `end` says.
+    /// Adds a run that ends as in `end`.
     pub fn run_with(&mut self, name: &str, fill: impl FnOnce(&mut Rows), end: End) -> RunId {
         self.n += 1;
         let begin = Begin {

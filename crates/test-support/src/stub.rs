@@ -1,4 +1,4 @@
-//! A server that speaks as much of PostgreSQL's protocol as a load needs, and answers when it is told to. The tests of
+//! A server that speaks as much of PostgreSQL's protocol as a load needs, and answers on command. The tests of
 //! the command use it too.
 
 #![allow(dead_code, reason = "each of two tests uses a part of it")]

@@ -37,9 +37,9 @@ pub(crate) enum Method {
 /// How a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallError {
-    /// The server says why.
+    /// The server's reason.
     Status { code: u32, message: String },
-    /// The connection broke, or never stood.
+    /// The connection broke, or was never established.
     Broken(String),
 }
 
@@ -131,14 +131,14 @@ impl Channel {
         body.extend_from_slice(&bytes);
         let mut sender = self.sender.clone().ready().await?;
         let (response, mut out) = sender.send_request(request, false)?;
-        // A server that ends a call before it has all of it says why in its answer, and so does a connection that has ended.
+        // A server that ends a call before it has all of it gives the reason in its answer, and so does a connection that has ended.
         let _ = out.send_data(body.freeze(), true);
         let (head, body) = response.await?.into_parts();
         // A call that fails at once has its status where others have their head.
         if head.headers.contains_key("grpc-status") {
             status(&head.headers)?;
         } else if !head.status.is_success() {
-            // UNAUTHENTICATED, where what stands before the server says so; UNKNOWN.
+            // UNAUTHENTICATED, from a proxy in front of the server; UNKNOWN.
             let code = if matches!(head.status.as_u16(), 401 | 403) { 16 } else { 2 };
             return Err(CallError::Status { code, message: format!("HTTP {}", head.status) });
         }
@@ -175,11 +175,11 @@ where
     Ok(sender)
 }
 
-/// Why nobody was reached.
+/// Why no server was reached.
 fn not_connected(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::ConnectionRefused => {
-            "nobody listens there (connection refused); Spark Connect's own port is 15002".to_owned()
+            "no server listens there (connection refused); Spark Connect's own port is 15002".to_owned()
         }
         _ => error.to_string(),
     }
@@ -230,7 +230,7 @@ impl Stream {
                     return Err(CallError::Broken("a message was cut".to_owned()));
                 }
                 None => {
-                    // Without a status nobody says that this is all.
+                    // Without a status the answer may be incomplete.
                     let trailers = self.body.trailers().await?.unwrap_or_default();
                     return status(&trailers).map(|()| None);
                 }
@@ -269,7 +269,7 @@ fn status(trailers: &HeaderMap) -> Result<(), CallError> {
     }
 }
 
-/// A status message without its %-escapes; a wrong escape stands for itself.
+/// A status message without its %-escapes; an invalid escape is kept as it is.
 fn unescaped(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

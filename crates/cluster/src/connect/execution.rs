@@ -62,7 +62,7 @@ impl Execution {
         })
     }
 
-    /// The next batches; None when the server has said that there are no more.
+    /// The next batches; None when the server has declared the end.
     pub(crate) async fn next(
         &mut self,
         link: &mut Link,
@@ -159,7 +159,7 @@ impl Execution {
         Ok(Some(batches))
     }
 
-    /// Prepares another attempt after a failure, or says that there is none.
+    /// Prepares another attempt after a failure, or returns that there is none.
     async fn failed(&mut self, link: &mut Link, error: CallError) -> Result<(), ConnectError> {
         self.stream = None;
         if is_forgotten(&error) {
@@ -178,7 +178,7 @@ impl Execution {
         if matches!(&error, CallError::Broken(what) if what != "its stream ended") {
             link.disconnect();
         }
-        // Rows of which nothing tells how many came would come twice.
+        // Rows without a position would come twice.
         if self.rows > 0 && self.last.is_none() {
             return Err(self.broken_off("the server does not number what it sends"));
         }
@@ -206,7 +206,7 @@ pub(crate) fn is_forgotten(error: &CallError) -> bool {
         "INVALID_HANDLE.SESSION_CLOSED",
         "INVALID_HANDLE.OPERATION_NOT_FOUND",
         "INVALID_HANDLE.OPERATION_ABANDONED",
-        // Sail's, also of an answer that it has sent and nobody received.
+        // Sail's, also of an answer that it has sent and that was not received.
         "task context not found",
         "operation not found",
     ];

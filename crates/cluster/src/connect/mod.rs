@@ -3,7 +3,7 @@
 //! The protocol is gRPC. Its few messages are written by hand ([`proto`]) and carried by the HTTP/2 that the web server
 //! has anyway, so that building this needs no compiler of protocol files. Any server of the protocol will do.
 //!
-//! An answer is whole when the server has said so: each batch has the rows that it announces and follows the one before
+//! An answer is complete when the server has declared it: each batch has the rows that it announces and follows the one before
 //! it. A connection that breaks is taken up again where it broke (a *reattachable* execution). What the
 //! server no longer knows begins anew as long as nothing was handed over, and is an error afterwards.
 //!

@@ -18,7 +18,7 @@ impl Message {
         self
     }
 
-    /// Adds bytes or text; an empty one too, since some fields tell by being there.
+    /// Adds bytes or text; an empty one too, since the presence of some fields matters.
     #[must_use]
     pub(crate) fn bytes(mut self, field: u32, value: &[u8]) -> Message {
         self.varint(u64::from(field) << 3 | 2);

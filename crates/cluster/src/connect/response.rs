@@ -30,9 +30,9 @@ pub(crate) struct Response<'a> {
 /// Rows as they were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Rows<'a> {
-    /// How many there are said to be.
+    /// How many are declared.
     pub count: u64,
-    /// How many came before, where the server says so.
+    /// How many came before, where the server sends it.
     pub offset: Option<u64>,
     /// An Arrow IPC stream.
     pub data: &'a [u8],
@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Whether each message of an Arrow stream is as long as it says: four bytes of ones, the length of its metadata, these, and a body.
+/// Whether each message of an Arrow stream has its declared length: four bytes of ones, the length of its metadata, these, and a body.
 fn announces_what_is_there(mut data: &[u8]) -> bool {
     loop {
         let Some((head, rest)) = data.split_first_chunk::<4>() else { return data.is_empty() };

@@ -130,7 +130,7 @@ impl Session {
         self.server.as_ref().is_some_and(|(is_spark, _)| *is_spark)
     }
 
-    /// What the server says its version is.
+    /// The version that the server reports.
     pub fn version(&self) -> &str {
         self.server.as_ref().map_or("", |(_, version)| version)
     }
@@ -169,7 +169,7 @@ impl Session {
             }
         };
         let outcome = asked();
-        // Its buffers are freed; who has no interest any more need not be told whether that worked.
+        // Its buffers are freed; the result of that is of no interest any more.
         runtime.block_on(execution.end(link, outcome.is_ok()));
         outcome?;
         execution.schema.take().ok_or_else(|| bad("there were no columns").into())
@@ -189,7 +189,7 @@ impl Session {
         })
     }
 
-    /// The version of the program itself. Servers that imitate Spark say Spark's version elsewhere.
+    /// The version of the program itself. Servers that imitate Spark report Spark's version in another message.
     fn own_version(&mut self) -> Result<String, ConnectError> {
         let plan = Plan { sql: "SELECT version() AS version".to_owned(), tables: Vec::new() };
         let mut found = String::new();
@@ -218,7 +218,7 @@ impl Drop for Session {
         let Some(runtime) = self.runtime.take() else { return };
         if self.link.channel.is_some() {
             let release = self.link.courtesy(Method::ReleaseSession, self.link.request());
-            // In a thread of its own, since whoever drops this may be at work for another runtime. Left alone the session
+            // In its own thread, since the thread that drops this may belong to another runtime. Left alone the session
             // ends by itself after an hour.
             std::thread::scope(|scope| drop(scope.spawn(|| runtime.block_on(release)).join()));
         }
@@ -227,7 +227,7 @@ impl Drop for Session {
 }
 
 impl Link {
-    /// A connection that stands, with a session whose settings are set.
+    /// An open connection, with a session whose settings are set.
     pub(crate) async fn ready(&mut self) -> Result<(), CallError> {
         let is_open = match &mut self.channel {
             Some(channel) => channel.is_open().await,
@@ -247,7 +247,7 @@ impl Link {
         Ok(())
     }
 
-    /// Begins a call on the connection that stands.
+    /// Begins a call on the open connection.
     pub(crate) async fn call(&self, method: Method, message: Message) -> Result<Stream, CallError> {
         match &self.channel {
             Some(channel) => channel.call(method, message).await,
@@ -288,7 +288,7 @@ impl Link {
         }
     }
 
-    /// A call with one answer on the connection that stands.
+    /// A call with one answer on the open connection.
     pub(crate) async fn unary(&self, method: Method, message: Message) -> Result<Bytes, CallError> {
         match &self.channel {
             Some(channel) => self.watched(channel.unary(method, message, PATIENCE)).await,
@@ -305,7 +305,7 @@ impl Link {
 
     /// Waits for what `work` brings, as long as the server gives a sign of life on the same connection.
     ///
-    /// What stands between may keep a connection open whose other end has gone. That HTTP/2 has a frame for this question
+    /// A proxy may keep a connection open whose other end has gone. That HTTP/2 has a frame for this question
     /// is of no use: servers of gRPC end connections on which it comes more often than every five minutes.
     pub(crate) async fn watched<T>(&self, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
         let mut work = pin!(work);
@@ -327,7 +327,7 @@ impl Link {
         let message = self.request_observing(8).message(3, get);
         match channel.unary(Method::Config, message, SIGN).await {
             Err(CallError::Broken(_)) => Err(CallError::Broken("it fell silent".to_owned())),
-            // Whatever it says, it is there.
+            // Any answer shows that it is there.
             Ok(_) | Err(CallError::Status { .. }) => Ok(()),
         }
     }

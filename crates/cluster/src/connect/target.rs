@@ -45,7 +45,7 @@ impl FromStr for Target {
         let rest = text.strip_prefix("sc://").ok_or_else(|| bad("it does not begin with sc://"))?;
         let (address, params) = rest.split_once('/').unwrap_or((rest, ""));
         if address.contains(['@', ';', '?']) {
-            return Err(bad("parameters stand after a `/`"));
+            return Err(bad("parameters come after a `/`"));
         }
         let params = params.strip_prefix(';').unwrap_or(params);
         let (host, port) = match address.rsplit_once(':').filter(|(host, _)| !host.ends_with(':')) {
@@ -90,7 +90,7 @@ impl Target {
             "token" => self.token = Some(value),
             "user_id" => self.user = value,
             "sslrootcert" => self.authority = Some(value.into()),
-            // Each process has a session of its own.
+            // Each process has its own session.
             "session_id" => return Err("session_id cannot be chosen"),
             "user_agent" => {}
             _ => {

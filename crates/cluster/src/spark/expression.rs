@@ -181,7 +181,7 @@ impl Writer<'_> {
                 format!("{}({of})", if call.name.contains("max") { "max_by" } else { "min_by" })
             }
             "any_value" => format!("any_value({of}, true)"),
-            // Among values that are equally frequent the least one; elsewhere any.
+            // Among values that are equally frequent the smallest one; otherwise any.
             "mode" => format!("mode({of}, true)"),
             "count_star" => "count(*)".to_owned(),
             "count" if call.written.is_empty() => "count(*)".to_owned(),
@@ -251,7 +251,7 @@ impl Writer<'_> {
             over.push(format!("ORDER BY {}", self.orders(list(node, "orders"))?));
         }
         match (word(node, "start"), word(node, "end")) {
-            // What both do when nothing is said.
+            // The default of both.
             ("UNBOUNDED_PRECEDING", "CURRENT_ROW_RANGE") => {}
             ("UNBOUNDED_PRECEDING", "CURRENT_ROW_ROWS") => {
                 over.push("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW".to_owned());

@@ -125,7 +125,7 @@ impl Call<'_> {
             "regexp_matches" => self.matches(),
             "regexp_extract" => self.extracted(),
             "regexp_replace" => self.replaced(),
-            // There a second argument stands first, and has words around it.
+            // There a second argument comes first, and has words around it.
             "trim" | "rtrim" if self.written.len() == 2 => {
                 let side = if self.name == "trim" { "BOTH" } else { "TRAILING" };
                 Ok(format!("trim({side} {} FROM {})", self.argument(1), self.argument(0)))
@@ -225,7 +225,7 @@ impl Call<'_> {
         Ok(format!("regexp_extract({}, {}, {group})", self.argument(0), self.pattern(1, Some(3))?))
     }
 
-    /// Here the first match is replaced unless `g` is said, there all of them: what can match once only is the same.
+    /// Here the first match is replaced unless `g` is given, there all of them: what can match once only is the same.
     fn replaced(&self) -> Written {
         let is_all = self.written.len() > 3 && self.text(3)?.contains('g');
         let pattern = self.text(1)?;

@@ -1,7 +1,7 @@
 //! Our SQL in the words of Spark: what questions, findings and derived views say, for an engine of the protocol Spark Connect.
 //!
 //! Questions are written in DuckDB's SQL. Its own parser gives the tree of a statement ([`fenxi_worker::Request::Tree`]);
-//! here the tree is written as text again, with the functions of [`functions`], and with everything said that the two
+//! here the tree is written as text again, with the functions of [`functions`], and with everything explicit that the two
 //! leave to different defaults: where NULL sorts, what a division by zero is, how texts are quoted. What has no
 //! equal there is refused by name, never guessed.
 
@@ -31,7 +31,7 @@ pub(crate) fn write(tree: &str, params: &[(&str, Value)]) -> Written {
     }
 }
 
-/// Where a query stands.
+/// The position of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Its columns are the answer's.

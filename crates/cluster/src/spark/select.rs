@@ -1,15 +1,15 @@
-//! Queries: what stands from SELECT to LIMIT, and what stands behind FROM.
+//! Queries: from SELECT to LIMIT, and the relations after FROM.
 
 use serde_json::Value as Json;
 
 use super::{Place, Unportable, Writer, Written, is, list, quoted, refuse, word};
 
-/// The column that says whether a row stays, where QUALIFY is no word.
+/// The column that decides whether a row stays, where QUALIFY is no word.
 const STAYS: &str = "fenxi_stays";
 /// What columns are called that only an order needs.
 const ORDER: &str = "fenxi_order_";
 
-/// A query around another one: where rows are chosen by what QUALIFY says, and where an order or HAVING looks at more than
+/// A query around another one: where rows are chosen by QUALIFY, and where an order or HAVING looks at more than
 /// columns. There names in these are taken for the answer's columns first, here for those of the tables.
 struct Outer<'a> {
     is_needed: bool,
@@ -360,7 +360,7 @@ fn kept(items: &[Json], place: Place) -> Option<String> {
     Some(names?.join(", "))
 }
 
-/// The name of a column of a query, where it has one of its own.
+/// The name of a column of a query, where it has its own.
 fn output_name(item: &Json) -> Option<&str> {
     match (word(item, "alias"), word(item, "class")) {
         ("", "COLUMN_REF") => list(item, "column_names").last()?.as_str(),

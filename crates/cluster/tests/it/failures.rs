@@ -92,7 +92,7 @@ impl Told {
         }
     }
 
-    /// Tells the figures; an answer that is wrong, or an error that says nothing, fails the test.
+    /// Prints the figures; a wrong answer, or an error without a reason, fails the test.
     fn tell(&self, what: &str) {
         eprintln!("{what}: {} right, {} errors, {} wrong", self.right, self.errors.len(), self.wrong.len());
         for error in &self.errors {

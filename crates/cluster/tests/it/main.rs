@@ -1,4 +1,4 @@
-//! Questions and findings in the words of a cluster: all of them can be written, and where a cluster is told
+//! Questions and findings in the words of a cluster: all of them can be written, and where a cluster is given
 //! (`FENXI_TEST_CLUSTER`, as `make test-cluster` does) all of them are answered as this machine answers them.
 
 #![allow(clippy::print_stderr, reason = "a test tells what it compared, and what it could not")]
@@ -54,7 +54,7 @@ const SMALL: &[&str] = &[
     "writes-throttled",
 ];
 
-/// An address at which nobody listens: what reaches the network was written before.
+/// An address at which no server listens: what reaches the network was written before.
 const NOBODY: &str = "sc://127.0.0.1:9";
 
 fn cluster(store: &TestStore, target: &str) -> Engine {
@@ -80,7 +80,7 @@ fn every_question_and_finding_can_be_written_for_a_cluster() {
     for (name, text) in SHIPPED_FINDINGS {
         let finding = Finding::parse(name, text).unwrap();
         if finding.periods {
-            // What changed is told from here; the statement that reads it is the engine's own.
+            // What changed is computed here; the statement that reads it is the engine's own.
             let rows = [("rows", Value::Text(String::new()))];
             reached(name, engine.query_with(&finding.over_changes(), &rows, &Scope::of([])).map(drop));
             continue;
@@ -263,7 +263,7 @@ fn a_cluster_answers_as_this_machine_does() {
         if question.x.as_deref() != Some("t") {
             continue;
         }
-        // A run of everything, one without a row, and more runs than have bins of their own.
+        // A run of everything, one without a row, and more runs than have their own bins.
         for scope in
             [Scope::of([runs[""][0].clone()]), Scope::of([runs[""][1].clone()]), for_question(&question, &runs)]
         {

@@ -20,7 +20,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Asks both, the cluster second; `differ` says where two answers do.
+    /// Asks both, the cluster second; `differ` finds where two answers differ.
     fn ask<A>(
         &mut self,
         name: &str,

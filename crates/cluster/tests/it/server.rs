@@ -35,7 +35,7 @@ impl Server {
 
     /// Kills it with all that it started (SIGKILL).
     pub fn kill(&mut self) {
-        // It is a group of its own.
+        // It has its own process group.
         let _ = Command::new("kill").args(["-9", "--", &format!("-{}", self.child.id())]).status();
         let _ = self.child.wait();
     }

@@ -66,10 +66,10 @@ impl Product for Mysql {
 /// A setting and a schema.
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
-/// What stands in front of each statement, by which our sessions are told from others'.
+/// The prefix of each statement, which marks our sessions.
 const MARK: &str = "/* fenxi-db */";
 
-/// The database that our sessions are in: nobody else is at home there, so that the server's statistics by database keep
+/// The database that our sessions are in: no other session uses it, so that the server's statistics by database keep
 /// our statements apart, where comments are dropped.
 pub const HOME: &str = "information_schema";
 

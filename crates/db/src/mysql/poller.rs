@@ -61,15 +61,12 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         ));
     }
     if !sees_others(&mut client)? {
-        // The performance schema shows sessions to whoever may read it; transactions are InnoDB's.
+        // The performance schema shows sessions to all users who may read it; transactions are InnoDB's.
         let what = if by_threads { "transactions and row locks" } else { "sessions of other users, and row locks" };
         missing.push((what, "GRANT PROCESS ON *.* helps"));
     }
     if is_pooled(&mut client)? {
-        missing.push((
-            "threads of sessions",
-            "thread_handling is pool-of-threads, where a session has no thread of its own",
-        ));
+        missing.push(("threads of sessions", "thread_handling is pool-of-threads, where a session has no thread"));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
     let readings =
@@ -130,11 +127,11 @@ fn is_pooled(client: &mut Client) -> Result<bool, ClientError> {
     Ok(pooled)
 }
 
-/// Threads of the server by whom they work for.
+/// Threads of the server by the session that they work for.
 #[derive(Default)]
 struct Roster {
     tasks: Vec<Task>,
-    /// `Connections` when it was read: nobody came since.
+    /// `Connections` when it was read: none was added since.
     connections: Option<f64>,
 }
 
@@ -154,7 +151,7 @@ struct Mysql {
     /// Settings as they were last read.
     settings: FxHashMap<String, String>,
     missing: Vec<(&'static str, &'static str)>,
-    /// Prepared statements that were executed before the first poll; taken when it has been told that there are more.
+    /// Prepared statements that were executed before the first poll; taken when a note was added that there are more.
     executed: Option<f64>,
     hurries: bool,
     has_polled: bool,
@@ -244,7 +241,7 @@ impl observer::Poller for Mysql {
 }
 
 impl Mysql {
-    /// Says once that prepared statements are executed where none of them is counted.
+    /// Notes once that prepared statements are executed where none of them is counted.
     fn note_prepared(&mut self, about: &About<'_>, rows: &mut Rows) {
         let Some(now) = self.status.value("Com_stmt_execute") else { return };
         if !self.has_polled {

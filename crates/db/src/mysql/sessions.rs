@@ -68,7 +68,7 @@ struct Sampler {
     lists_others: bool,
     /// Whether somebody executed a prepared statement at the last look.
     executes: bool,
-    /// Whether nobody did anything at the last look.
+    /// Whether all sessions were idle at the last look.
     is_quiet: bool,
     transactions: Transactions,
     /// Statements in normal form, by their text.

@@ -66,7 +66,7 @@ impl Product for Postgres {
 const SHARES: &str = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
                       and the pooler's own database `pgbouncer` to see who waits in it";
 
-/// What stands in front of each statement, by which they are told from others' in the server's own statistics.
+/// The prefix of each statement, which marks ours in the server's own statistics.
 const MARK: &str = "/* fenxi-db */";
 
 /// Settings of the poller's own sessions, where the server has them: nothing waits for long, nothing is changed, and no
@@ -116,7 +116,7 @@ fn settle(client: &mut Client) -> Result<(), ClientError> {
 const COMPARISONS: u32 = 3;
 
 /// Whether a pooler in transaction mode is between: one session of the server answers on two connections. A pooler gives
-/// sessions numbers of its own, so that a server that is asked directly is told without a second connection.
+/// sessions its own numbers, so that a direct connection is recognised without a second one.
 ///
 /// # Errors
 /// When the server refuses, or a connection is lost.

@@ -33,7 +33,7 @@ pub struct Member {
 pub struct Roster {
     /// By number.
     pub members: FxHashMap<i64, Member>,
-    /// Processes and whom they work for.
+    /// Processes and the sessions that they work for.
     pub tasks: Vec<Task>,
     /// Sessions of clients, ours not counted.
     pub sessions: u32,

@@ -14,7 +14,7 @@ use crate::{
 /// Two snapshots are less than this apart: their counters say nothing.
 const SHORTEST_S: f64 = 0.5;
 
-/// What tells one server from another.
+/// A server's identity.
 const IDENTITY: &[&str] = &["system_identifier", "server_uuid", "hostname", "port", "data_directory", "datadir"];
 
 /// The interval between two snapshots.

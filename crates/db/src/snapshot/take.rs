@@ -15,10 +15,10 @@ use crate::{
     server::{Server, ServerError},
 };
 
-/// A snapshot, and what can be told of it alone: settings, sessions, and what could not be seen.
+/// A snapshot, and what follows from it alone: settings, sessions, and what could not be seen.
 #[derive(Debug)]
 pub struct Taken {
-    /// What the server said.
+    /// The server's answers.
     pub snapshot: Snapshot,
     /// Rows of that moment. There is no rate and no counter in them.
     pub rows: Rows,

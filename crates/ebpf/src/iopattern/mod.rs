@@ -82,7 +82,7 @@ const OPTIONS: &[Opt] = &[
 /// Counts what is done to files.
 #[derive(Clone, Debug)]
 pub struct Iopattern {
-    /// By whom.
+    /// The processes observed.
     pub tracked: Tracked,
 }
 
@@ -121,7 +121,7 @@ fn set(loader: &mut Loader, missing: &[&str]) -> Result<(), EbpfError> {
 }
 
 fn attach(loaded: &mut Loaded) -> Result<(), EbpfError> {
-    calls::tell(&loaded.map("meanings")?)?;
+    calls::set_meanings(&loaded.map("meanings")?)?;
     loaded.attach()
 }
 
@@ -135,7 +135,7 @@ struct Observed {
     spreads: Drain<{ 2 * BUCKETS }>,
     paths: MapHandle,
     mounts: Mounts,
-    /// What this kernel does not show; said once.
+    /// What this kernel does not show; reported once.
     unseen: Vec<&'static str>,
     /// Whether page faults were met and explained.
     pages: bool,

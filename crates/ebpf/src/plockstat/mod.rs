@@ -67,7 +67,7 @@ const OPTIONS: &[Opt] = &[
 /// Observes locks.
 #[derive(Clone, Debug)]
 pub struct Plockstat {
-    /// Of whom.
+    /// The processes observed.
     pub tracked: Tracked,
     /// Whether all acquisitions are observed, and how long locks are held: it costs the observed programs time at each.
     pub holds: bool,
@@ -102,7 +102,7 @@ impl Plockstat {
     }
 }
 
-/// Powers of two of nanoseconds that are told apart (`POWERS` in `plockstat.bpf.c`).
+/// Powers of two of nanoseconds that are distinguished (`POWERS` in `plockstat.bpf.c`).
 const POWERS: usize = 40;
 /// Addresses of a stack that are kept: where the thread was, then its callers.
 const FRAMES: usize = 8;
@@ -116,7 +116,7 @@ struct Observed {
     observing: Observing,
     notes: Vec<String>,
     all_waits: bool,
-    /// Whether what helps against contention of malloc was said.
+    /// Whether the remedy against contention of malloc was reported.
     advised: bool,
 }
 

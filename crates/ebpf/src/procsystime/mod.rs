@@ -64,7 +64,7 @@ const OPTIONS: &[Opt] = &[
 pub struct Procsystime {
     /// Whose.
     pub tracked: Tracked,
-    /// Whether threads are told apart: `pid` is then the thread's number.
+    /// Whether threads are distinguished: `pid` is then the thread's number.
     pub by_thread: bool,
 }
 
@@ -90,7 +90,7 @@ impl Procsystime {
     }
 }
 
-/// Keys of one interval, a process and a call each: for fewer CPUs more, as each CPU has sums of its own.
+/// Keys of one interval, a process and a call each: for fewer CPUs more, as each CPU has its own sums.
 fn room() -> u32 {
     ((1 << 18) / n_cpus()).max(8192)
 }

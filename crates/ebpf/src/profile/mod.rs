@@ -71,7 +71,7 @@ const OPTIONS: &[Opt] = &[
 /// Samples stacks.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Of whom.
+    /// The processes observed.
     pub tracked: Tracked,
     /// Samples per second on each CPU. A number that divides no other clock does not beat with it.
     pub frequency: u32,
@@ -124,7 +124,7 @@ impl Profile {
             writing: 0,
             waits,
             period_s: 1.0 / f64::from(self.frequency.max(1)),
-            folded: Folded { watched, ended: 0, said: false },
+            folded: Folded { watched, ended: 0, is_reported: false },
         }))
     }
 }
@@ -159,7 +159,7 @@ impl Side {
 struct Observed {
     observing: Observing,
     sides: [Side; 2],
-    /// Says the programs to which side they write.
+    /// Switches the side to which the programs write.
     which: MapHandle,
     writing: usize,
     wait_stacks: MapHandle,
@@ -241,9 +241,9 @@ impl Collector for Observed {
         self.on_cpu(tick, rows)?;
         self.off_cpu(tick, rows)?;
         let ended = std::mem::take(&mut self.folded.ended);
-        if ended > 0 && !std::mem::replace(&mut self.folded.said, true) {
+        if ended > 0 && !std::mem::replace(&mut self.folded.is_reported, true) {
             let text = format!(
-                "programs had ended before their functions could be named: {ENDED} stands for them in {ended} stacks, \
+                "programs had ended before their functions could be named: {ENDED} replaces them in {ended} stacks, \
                  their names are in the column `comm`"
             );
             rows.note(SPEC.name, None, &text);
@@ -262,7 +262,7 @@ fn row(rows: &mut Rows, tick: Tick, place: &Place, stack: &str, event: &str, sam
     row.f64(c::time_s, time_s);
 }
 
-/// Stands for the functions of a program that ended within milliseconds of its first sample.
+/// Replaces the functions of a program that ended within milliseconds of its first sample.
 const ENDED: &str = "[program ended]";
 
 /// Stacks as texts.
@@ -270,7 +270,7 @@ struct Folded {
     watched: Watched,
     /// Stacks of programs of which nothing could be read any more.
     ended: u64,
-    said: bool,
+    is_reported: bool,
 }
 
 impl Folded {
@@ -294,7 +294,7 @@ impl Folded {
                 frames.push(ENDED.to_owned());
                 break;
             }
-            // Code without frame pointers leads into nowhere, often for many frames: one says as much.
+            // Code without frame pointers leads into nowhere, often for many frames: one shows as much.
             if !(is_nowhere(&function) && frames.last().is_some_and(|last| is_nowhere(last))) {
                 frames.push(function.replace(';', ":"));
             }

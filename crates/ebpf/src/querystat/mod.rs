@@ -67,7 +67,7 @@ const OPTIONS: &[Opt] = &[
 pub struct Querystat {
     /// Which servers.
     pub servers: Servers,
-    /// Queries that take as long as this are events of their own; None: none is.
+    /// Queries that take as long as this become events; None: none is.
     pub slower_ns: Option<u64>,
     /// Whether MariaDB's query cache is observed too, which costs a probe more for each query.
     pub cache: bool,

@@ -66,7 +66,7 @@ const OPTIONS: &[Opt] = &[
 /// Times waits for a CPU.
 #[derive(Clone, Debug)]
 pub struct Runqlat {
-    /// Of whom.
+    /// The processes observed.
     pub tracked: Tracked,
 }
 
@@ -85,7 +85,7 @@ impl Runqlat {
     }
 }
 
-/// Powers of two of nanoseconds that are told apart (`POWERS` in `runqlat.bpf.c`).
+/// Powers of two of nanoseconds that are distinguished (`POWERS` in `runqlat.bpf.c`).
 const POWERS: usize = 40;
 /// `struct sums`: waits, their time, waits by power of two; then the program's name.
 const SUMS: usize = 2 + POWERS;
@@ -205,7 +205,7 @@ mod tests {
         let kept = fewer(all);
         assert_eq!((kept.len(), sum(&kept)), (502, total));
         let others: Vec<_> = kept.iter().filter(|line| line.who.is_none()).map(|line| (line.cpu, line.ns)).collect();
-        // Those that waited least, 1 to 100: the even ones and the odd ones.
+        // Those that waited the shortest, 1 to 100: the even ones and the odd ones.
         assert_eq!(others, [(0, 2550), (1, 2500)]);
     }
 

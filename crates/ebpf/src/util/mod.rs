@@ -3,7 +3,7 @@
 mod view;
 
 use fenxi_model::{Rows, catalog::cpu_time};
-use fenxi_source::{Collector, CpuTime, Given, Measure, Opt, Root, SourceError, Spec, Takes, Tick, timer_tick_ns};
+use fenxi_source::{Collector, CpuRun, CpuTime, Measure, Opt, Root, SourceError, Spec, Takes, Tick, timer_tick_ns};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::{
@@ -101,14 +101,14 @@ impl Measure for Switches {
         "switches"
     }
 
-    fn read(&mut self, tick: Tick, rows: &mut Rows, cpus: &mut Vec<Option<Given>>) -> Result<(), SourceError> {
+    fn read(&mut self, tick: Tick, rows: &mut Rows, cpus: &mut Vec<Option<CpuRun>>) -> Result<(), SourceError> {
         self.observing.run_on_each_cpu(COUNT_OPEN)?;
         let values = self.sums.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY);
         let values = values.map_err(|source| EbpfError::Map { map: "cpus".to_owned(), source })?;
         cpus.extend(values.unwrap_or_default().iter().map(|value| {
             let mut at = Bytes(value);
             let (busy, ticks, since) = (at.u64(), at.u64(), at.u64());
-            (since > 0).then(|| Given { run_ns: busy, tick_ns: self.tick_ns.map(|ns| ns.saturating_mul(ticks)) })
+            (since > 0).then(|| CpuRun { run_ns: busy, tick_ns: self.tick_ns.map(|ns| ns.saturating_mul(ticks)) })
         }));
         Ok(self.observing.report(tick, rows)?)
     }

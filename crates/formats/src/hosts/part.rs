@@ -15,7 +15,7 @@ const DEEPEST: u8 = 4;
 /// What one host or one command printed.
 #[derive(Default)]
 pub(super) struct Part {
-    /// Its host; empty when it is not told.
+    /// Its host; empty when it is unknown.
     pub(super) host: String,
     pub(super) text: String,
     /// The number in the whole text of each line.

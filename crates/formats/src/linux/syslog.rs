@@ -1,7 +1,7 @@
 //! Logs of a machine as text: what rsyslog and syslog-ng write (RFC 3164, RFC 5424, dates of ISO 8601), and `journalctl` in its
 //! short forms.
 //!
-//! Each line becomes an event of kind `log`, with the program as its subject and the priority, as far as the line says them; the
+//! Each line becomes an event of kind `log`, with the program as its subject and the priority, as far as the line has them; the
 //! message begins with the process. Texts are kept as they are. A line without a year is of the latest one that fits.
 
 use fenxi_model::{Micros, catalog::event};
@@ -29,7 +29,7 @@ const MAX_TEXT: usize = 16 << 10;
 /// Names of priorities, by their numbers.
 pub(super) const PRIORITIES: [&str; 8] = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"];
 
-/// Words that stand where a host would, in logs of other programs.
+/// Words in the place of a host, in logs of other programs.
 const LEVELS: &[&str] =
     &["trace", "debug", "info", "notice", "warn", "warning", "error", "err", "fatal", "critical", "panic"];
 
@@ -56,7 +56,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(own >= FEWEST && others * 10 <= own && numbered * 2 >= own || solaris > 0 && others == 0)
 }
 
-/// What `journalctl` says about the journal.
+/// Lines of `journalctl` about the journal.
 fn is_remark(line: &str) -> bool {
     line.starts_with("-- ") && line.ends_with(" --")
         || line.starts_with("-- Logs begin at ")

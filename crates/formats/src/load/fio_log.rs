@@ -1,7 +1,7 @@
 //! fio's logs: `--write_bw_log`, `--write_iops_log`, `--write_lat_log`.
 //!
 //! A line is `milliseconds, value, direction, block size`, then offset or priority. The content does
-//! not tell of what the value is; the file's name does. With `--log_avg_msec` a line is the mean of
+//! not show what the value is; the file's name does. With `--log_avg_msec` a line is the mean of
 //! an interval and its block size 0, otherwise there is a line for each operation.
 
 use fenxi_model::{
@@ -43,7 +43,7 @@ fn sniff(head: &Head<'_>) -> Sure {
         }
         fields = cells.len();
         first = if n == 0 { line.ms } else { first };
-        // Each job's lines may stand below the others'.
+        // Each job's lines may follow the others'.
         back += usize::from(line.ms < last);
         (n, last, value) = (n + 1, line.ms, value.max(line.value));
         means += usize::from(line.block == 0);

@@ -1,6 +1,6 @@
 //! HdrHistogram: the percentile distribution as text (`.hgrm`) or CSV, and the interval log (`.hlog`).
 //!
-//! Neither names its unit: values stand as they are. A line of the distribution says how many values are not above it, so two
+//! Neither names its unit: values are kept as they are. A line of the distribution has how many values are not above it, so two
 //! lines give a bucket. In a log the histograms themselves are compressed: their begin, length and maximum are read, the rest is not.
 
 use fenxi_model::{Micros, catalog::histogram};

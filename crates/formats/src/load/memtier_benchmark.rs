@@ -1,7 +1,7 @@
 //! `memtier_benchmark`: the tables at the end, and `--json-out-file`, which has every second too.
 //!
 //! A closed loop unless a rate limit is set. Latencies are milliseconds, `KB` are 1024 bytes and both directions together. With `-x`
-//! the average of all runs is the result, the best and the worst run have names of their own. Compressed histograms are left out:
+//! the average of all runs is the result, the best and the worst run have their own names. Compressed histograms are left out:
 //! the percentiles beside them are read.
 
 use fenxi_model::{Micros, catalog::load};
@@ -87,7 +87,7 @@ struct Reader {
     has_figures: bool,
 }
 
-/// What a title of a section says of its figures; None when a line is no title.
+/// The kind of figures by a section's title; None when a line is no title.
 fn section(line: &str) -> Option<String> {
     if line == "ALL STATS" || line.starts_with("AGGREGATED AVERAGE RESULTS") {
         return Some(String::new());

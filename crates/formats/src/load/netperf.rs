@@ -31,7 +31,7 @@ bytes  bytes   bytes    secs.    10^6bits/sec
     read,
 };
 
-/// `MIGRATED TCP STREAM TEST from … to 10.0.0.2 () port 0 AF_INET : demo`: the test and whom it was with.
+/// `MIGRATED TCP STREAM TEST from … to 10.0.0.2 () port 0 AF_INET : demo`: the test and its peer.
 fn banner(line: &str) -> Option<(&str, &str)> {
     let (test, rest) = line.split_once(" TEST from ")?;
     let (_, other) = rest.split_once(" to ")?;

@@ -1,4 +1,4 @@
-//! Where a value of a table, a pair or a document goes, as a description says it: `"mem.free_bytes 4KiB"`.
+//! Where a value of a table, a pair or a document goes, as written in a description: `"mem.free_bytes 4KiB"`.
 
 use fenxi_model::{TABLES, Table, Type, Unit, catalog::N_COMMON};
 
@@ -21,7 +21,7 @@ pub(super) enum Goal {
     Key { table: &'static Table, place: usize, label: String },
     /// A label of the row's metrics alone.
     Label(String),
-    /// A metric; without a name of its own it is called as its column is headed.
+    /// A metric; without its own name it is called as its column is headed.
     Metric { name: Option<&'static str>, unit: &'static str, scale: f64 },
     /// A result of the run.
     Result(ResultGoal),
@@ -38,7 +38,7 @@ pub(super) struct ResultGoal {
     pub(super) unit: &'static str,
     pub(super) better: &'static str,
     pub(super) scale: f64,
-    /// The value says its unit itself: `1.5 MB`, `12 us`.
+    /// The value has its unit: `1.5 MB`, `12 us`.
     pub(super) says_unit: bool,
     /// What is left of a whole: of 1 for a ratio, of 100 for percent.
     pub(super) complement: Option<f64>,
@@ -148,7 +148,7 @@ fn metric(name: Option<&'static str>, rest: &str) -> Result<Goal, String> {
     Ok(Goal::Metric { name, unit, scale })
 }
 
-/// The result called `name`, in the unit that `rest` says.
+/// The result called `name`, in the unit in `rest`.
 pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
     let mut words: Vec<&str> = rest.split_ascii_whitespace().collect();
     let mut take = |wanted: &str| words.iter().position(|word| *word == wanted).map(|at| words.remove(at)).is_some();

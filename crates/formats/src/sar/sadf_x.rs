@@ -1,6 +1,6 @@
 //! `sadf -x`: XML with an element for each interval, read event by event.
 //!
-//! Figures are attributes, but for memory, where they are elements of their own.
+//! Figures are attributes, but for memory, where they are separate elements.
 
 use std::io::BufReader;
 
@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Gathers the CPUs of an interrupt: each has an element of its own.
+    /// Gathers the CPUs of an interrupt: each has its own element.
     fn irq(&mut self, when: When, pairs: &mut Pairs) {
         let [(intr, _), (cpu, Leaf::Text(number)), (value, _)] = &pairs[..] else {
             self.elements.write(self.out, when, "interrupts", pairs);

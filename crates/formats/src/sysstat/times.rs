@@ -1,4 +1,4 @@
-//! Times of reports: those that stand before them, and those that are counted.
+//! Times of reports: those that precede them, and those that are counted.
 
 use fenxi_model::Micros;
 use jiff::{
@@ -9,7 +9,7 @@ use jiff::{
 
 use crate::{Clock, Out, Relative, Ticker, civil_date, civil_time, ctime};
 
-/// The time that stands before a report.
+/// The time before a report.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stamp {
     /// A date and time in the zone of the host.
@@ -49,7 +49,7 @@ pub(crate) struct Times {
     head: Option<Date>,
     /// Counts reports that have no time.
     counter: Option<Relative>,
-    /// Length of a report, if something but stamps tells.
+    /// Length of a report, if something but stamps shows it.
     usual: Option<f64>,
     /// The time of the report to come.
     stamp: Option<Micros>,
@@ -64,7 +64,7 @@ impl Times {
         Times { clock, ticker, head: None, counter: None, usual, stamp: None, last: None, dt: None }
     }
 
-    /// Something in a report tells how long it is.
+    /// Something in a report shows how long it is.
     pub(crate) fn usual_is(&mut self, seconds: f64) {
         self.usual = Some(seconds);
     }
@@ -230,7 +230,7 @@ fn half_of_day(text: &str) -> (Option<Half>, &str) {
         ("오전", Half::Am),
         ("오후", Half::Pm),
     ];
-    // Nearly always a figure or a name stands there.
+    // Nearly always a figure or a name is there.
     if !matches!(text.as_bytes().first(), Some(b'A' | b'P' | b'a' | b'p' | 0x80..)) {
         return (None, text);
     }

@@ -2,7 +2,7 @@
 //! cpudist, bitesize and many more.
 //!
 //! Bounds are inclusive (`4 -> 7`). With an interval each distribution is of the interval; a line with
-//! the time of day stands before it, or none.
+//! the time of day precedes it, or none.
 
 use fenxi_model::catalog::{histogram, metric};
 
@@ -92,7 +92,7 @@ struct Reader {
     clock: Clock,
     ticker: Ticker,
     moments: Moments,
-    /// What the tool says that it traces.
+    /// What the tool traces, by its own line.
     traced: String,
     /// `disk = sda` before a distribution: what it is of.
     section: Option<(String, String)>,

@@ -1,7 +1,7 @@
 //! The LZ4 frame format 1.6: independent blocks, each with its checksum.
 //!
-//! The header says how long the contents are where that is known; otherwise they get a checksum. A block's
-//! own checksum does not cover the bit that tells stored from compressed, so one of the two must.
+//! The header has the length of the contents where it is known; otherwise they get a checksum. A block's
+//! own checksum does not cover the bit that distinguishes stored from compressed, so one of the two must.
 
 mod read;
 mod write;

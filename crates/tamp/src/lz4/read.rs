@@ -112,7 +112,7 @@ impl Frame {
         Some(Ok((end + 1, frame)))
     }
 
-    /// Bytes of the contents, if the frame says so.
+    /// Bytes of the contents, if the frame has it.
     pub fn content(&self) -> Option<u64> {
         self.content
     }
@@ -197,7 +197,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Ends the frame, with an empty block that says what was promised.
+    /// Ends the frame, with an empty block that carries the declared size.
     fn end(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error> {
         self.over = true;
         let mut sum = None;

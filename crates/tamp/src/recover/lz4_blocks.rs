@@ -10,7 +10,7 @@ use crate::{
 };
 
 use super::{
-    Work,
+    Recovery,
     fast::Blocks,
     frames::Next,
     window::{HEAD, begins},
@@ -20,7 +20,7 @@ use super::{
 const LOOK: u64 = 64 << 10;
 const FORMAT: Option<Format> = Some(Format::Lz4);
 
-impl Work<'_> {
+impl Recovery<'_> {
     pub(super) fn lz4(&mut self, at: u64) -> Result<Next, Error> {
         let mut reader = self.reader(at)?;
         let mut frame = match Reading::begin(&mut reader) {

@@ -1,4 +1,4 @@
-//! What stands after the frames: the trailer with the totals, and the seek table.
+//! The end of a file after its frames: the trailer with the totals, and the seek table.
 //!
 //! The table's layout is that of the "Zstandard Seekable Format", version 0.1.0, without checksums. It is believed
 //! only when the trailer before it has its checksum: a table that is wrong would give wrong data silently.

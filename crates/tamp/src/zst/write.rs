@@ -1,4 +1,4 @@
-//! How zstd is written: an encoder for each thread, and what stands around their frames.
+//! How zstd is written: an encoder for each thread, and the framing around them.
 
 use std::io;
 

@@ -159,7 +159,7 @@ fn an_answer_of_a_server_that_forgot_it_is_never_completed_by_another() {
 fn an_answer_is_not_complete_before_the_server_says_so() {
     for (manner, rows) in [
         (Manner { never_complete: true, ..Manner::default() }, 100),
-        // Where nothing tells how much came, it cannot be taken up.
+        // Where the position is unknown, it cannot be taken up.
         (Manner { never_complete: true, no_numbers: true, ..Manner::default() }, 100),
         (Manner { pauses_after: Some(2), no_numbers: true, ..Manner::default() }, 40),
     ] {

@@ -3,7 +3,7 @@
 mod failures;
 mod proxy;
 mod server;
-#[allow(clippy::print_stderr, reason = "a test tells what it could not do")]
+#[allow(clippy::print_stderr, reason = "a test reports what it could not do")]
 mod tls;
 
 use crate::connect::{ConnectError, Plan, Session, Stop};

@@ -14,7 +14,7 @@ use std::{
 /// What becomes of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// It stands.
+    /// It is up.
     Whole,
     /// It is cut after so many bytes of the server.
     Cut(u64),

@@ -29,7 +29,7 @@ pub const ROWS: u64 = 20;
 pub struct Manner {
     /// Responses after which an answer pauses until [`Server::restart`].
     pub pauses_after: Option<usize>,
-    /// Whether it never says that an answer is complete.
+    /// Whether it never declares that an answer is complete.
     pub never_complete: bool,
     /// Whether responses have no numbers.
     pub no_numbers: bool,
@@ -164,7 +164,7 @@ impl State {
             && token != Some(&format!("Bearer {wanted}"))
         {
             // As some do, with what was sent.
-            return Err((16, format!("Invalid token {}", token.unwrap_or("of nobody"))));
+            return Err((16, format!("Invalid token {}", token.unwrap_or("unknown"))));
         }
         let text = |field| Fields::of(request).text(field).unwrap().unwrap_or_default();
         let (session, server) = (text(1), format!("life {}", self.life));

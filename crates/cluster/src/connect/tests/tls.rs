@@ -1,4 +1,4 @@
-//! Encryption and tokens, with certificates that `openssl` makes; what is secret stands in no message.
+//! Encryption and tokens, with certificates that `openssl` makes; no message contains a secret.
 
 use std::{path::Path, process::Command, sync::Arc};
 
@@ -39,7 +39,7 @@ fn certified(folder: &Path) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// A session at an address without its `sc://`, or what is said.
+/// A session at an address without its `sc://`, or the error.
 fn session(address: &str) -> Result<Session, String> {
     let target = format!("sc://{address}").parse().map_err(|e: crate::connect::BadTarget| e.to_string())?;
     Session::open(&target, Stop::default()).map_err(|e| e.to_string())
@@ -72,7 +72,7 @@ fn a_server_is_known_by_its_certificate_and_a_client_by_its_token() {
     // The system's authorities do not know it either.
     said(format!("127.0.0.1:{port}/;use_ssl=true{token}"), &["cannot be reached"]);
     said(with("127.0.0.1", &file("nothing.pem"), &token), &["cannot be reached", "nothing.pem"]);
-    said(with("127.0.0.1", &ours, ""), &["cannot be reached", "refuses who asks", "of nobody"]);
+    said(with("127.0.0.1", &ours, ""), &["cannot be reached", "refuses who asks", "unknown"]);
     // What the server repeats of it is left out.
     said(with("127.0.0.1", &ours, ";token=wr0ng-t0ken"), &["refuses who asks: Invalid token Bearer …"]);
     said(with("127.0.0.1", &ours, ";x-key=team-key"), &["refuses who asks"]);

@@ -8,7 +8,7 @@ use fenxi_model::{
 use super::Report;
 use crate::{Out, database::psql, generic::labels::Labels, number, scaled};
 
-/// What a table tells.
+/// The content of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Snapshot,

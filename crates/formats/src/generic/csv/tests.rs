@@ -85,7 +85,7 @@ fn wide_columns_become_rows_with_labels_of_their_names() {
         "14:00:00.000000Z\t10\tx\tsda\t5\t50",
         "14:00:00.000000Z\t10\tx\tsdb\t7",
         "14:00:00.000000Z\t10\tx\tio\t3",
-        // A counter that began anew tells nothing of the interval.
+        // A reset counter gives no figure for the interval.
         "14:00:10.000000Z\t10\tx\tdb1\t4\t\n",
         "14:00:20.000000Z\t10\tx\tdb1\t4\t0.3\n",
     ] {

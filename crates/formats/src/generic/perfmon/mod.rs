@@ -250,7 +250,7 @@ fn interrupts(path: &Path<'_>, all: &[(usize, Path<'_>)]) -> Option<Vec<usize>> 
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    // Somebody says what the columns are.
+    // The columns are given.
     if out.hints().mapping.is_some() {
         return (csv_table::FORMAT.read)(input, out);
     }
@@ -282,7 +282,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             .split_once(' ')
             .and_then(|(date, time)| Some(civil_date(date)?.to_datetime(civil_time(time.trim(), None)?)));
         let Some(when) = when else {
-            // What typeperf says at its end.
+            // The last line of typeperf.
             if !first.starts_with("Exiting") && !first.starts_with("The command completed") {
                 out.unknown(line, &first, "no date and time at the beginning of the row");
             }

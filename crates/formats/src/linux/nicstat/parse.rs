@@ -50,7 +50,7 @@ pub(super) fn header(line: &str) -> Option<Header> {
     known.then_some(Header { kind, time, columns })
 }
 
-/// The time at the beginning of a line, in seconds of the day or since 1970: to tell the usual interval.
+/// The time at the beginning of a line, in seconds of the day or since 1970: to find the usual interval.
 pub(super) fn stamp_seconds(line: &str) -> Option<f64> {
     let end = line.find([' ', ':'])?;
     let first = line.get(..end)?;

@@ -29,9 +29,9 @@ Connecting to host 10.0.0.2, port 5201
     read,
 };
 
-/// What stands behind the time stamp of `--timestamps` (or of `ts`), and the line itself without one.
+/// The text after the time stamp of `--timestamps` (or of `ts`), and the line itself without one.
 fn unstamped(line: &str) -> &str {
-    // A verbose report tells its begin.
+    // A verbose report has its begin.
     if line.starts_with(['[', '-', ' ']) || line.starts_with("Time: ") {
         return line;
     }

@@ -32,7 +32,7 @@ pub fn stamp(line: &str) -> Option<(f64, &str)> {
 
 /// Gives every number of an interval to `take`; false when something in it is not known.
 pub fn values(mut rest: &str, mut take: impl FnMut(Value)) -> bool {
-    // The memory test says only its rate.
+    // The memory test prints only its rate.
     if let Some(rate) = rest.trim_end_matches(',').strip_suffix("B/sec") {
         let value = mega(rate.trim_end_matches(['i', 'M', ' ']));
         value.into_iter().for_each(|v| take(Value::Column(load::transfer_bytes_per_s, v)));

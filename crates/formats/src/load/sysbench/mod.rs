@@ -1,7 +1,7 @@
 //! `sysbench` 0.4, 0.5 and 1.0: intervals, histogram and report of every test.
 //!
 //! Its times are seconds since the threads began. Times of 0.4 and 0.5 are called response times
-//! and carry `ms`; what all versions call MB is 2^20 bytes. Several runs may stand in one file.
+//! and carry `ms`; what all versions call MB is 2^20 bytes. Several runs may be in one file.
 
 mod interval;
 mod report;
@@ -227,7 +227,7 @@ impl Reader {
     }
 
     /// A line of the histogram. Slot `i` holds what is nearest to `MIN * STEP^i` in its logarithm;
-    /// three decimals do not tell the first ones apart, but each is printed once, in order.
+    /// three decimals do not distinguish the first ones, but each is printed once, in order.
     fn bucket(&mut self, value: f64, count: f64, out: &mut Out<'_>) {
         let step = (MAX_MS / MIN_MS).ln() / f64::from(LAST_SLOT);
         let nearest = ((value.max(MIN_MS) / MIN_MS).ln() / step).round() as i32;

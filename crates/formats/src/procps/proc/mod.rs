@@ -126,7 +126,7 @@ struct Reader {
     /// A line of PID/stat that goes on.
     partial: Option<(u64, String, usize)>,
     singles: FxHashMap<Saved, Option<Single>>,
-    /// The uptime at some moment: it tells the others where there are no stamps.
+    /// The uptime at some moment: the others follow from it where there are no stamps.
     clock: Option<(f64, Micros)>,
 }
 
@@ -257,7 +257,7 @@ impl Reader {
         true
     }
 
-    /// The file when a marker, or the file at hand, says better than the line.
+    /// The file when a marker, or the file at hand, identifies it better than the line.
     fn refine(&self, file: Saved, line: &str) -> Saved {
         match (file, self.named, self.current) {
             (Saved::Pressure, Some(named), _) if named.path().contains("pressure") => named,

@@ -22,7 +22,7 @@ pub enum Saved {
     PressureIo,
     PressureIrq,
     PressureMemory,
-    /// One of the above, which its content does not tell.
+    /// One of the above, which its content does not show.
     Pressure,
     Uptime,
     Softnet,
@@ -66,7 +66,7 @@ const NETSTAT: &[&str] = &["TcpExt:", "IpExt:", "MPTcpExt:"];
 const SOCKSTAT: &[&str] =
     &["sockets:", "TCP:", "UDP:", "UDPLITE:", "RAW:", "FRAG:", "TCP6:", "UDP6:", "RAW6:", "FRAG6:", "UDPLITE6:"];
 
-/// What a line above a file's content says.
+/// The file named in a line above its content.
 #[derive(Debug, PartialEq)]
 pub enum Marker {
     File(Saved),
@@ -197,7 +197,7 @@ impl Saved {
         }
     }
 
-    /// What tells the first line of the file from the others: when it comes again, so does the file.
+    /// What identifies the first line of the file: when it comes again, so does the file.
     pub fn key(self, line: &str) -> String {
         let mut words = line.split_ascii_whitespace();
         let mut word = || words.next().unwrap_or("");
@@ -216,8 +216,8 @@ impl Saved {
     }
 }
 
-/// The CPU of a line of /proc/net/softnet_stat, as it stands there: 13 or more hexadecimal numbers of which the fourth to
-/// the eighth are no longer used. Kernels before 5.10 did not print the CPU; of those a line alone says too little.
+/// The CPU of a line of /proc/net/softnet_stat, as in the file: 13 or more hexadecimal numbers of which the fourth to
+/// the eighth are no longer used. Kernels before 5.10 did not print the CPU; of those a line alone is not enough.
 fn softnet_cpu(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let number = |word: &&str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());

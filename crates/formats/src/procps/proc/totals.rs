@@ -1,4 +1,4 @@
-//! Counters of which there is one reading only, and no way to tell since when: they become metrics.
+//! Counters of which there is one reading only, and no start time: they become metrics.
 
 use fenxi_model::Micros;
 

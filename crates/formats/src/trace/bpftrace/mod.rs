@@ -216,7 +216,7 @@ impl Reader {
 
     fn number(&mut self, name: &str, key: Option<&str>, value: f64, out: &mut Out<'_>) {
         if let Some(key) = key.filter(|key| holds_stack(key)) {
-            // Each stack is told apart by its frames, of which there may be very many.
+            // Each stack is identified by its frames, of which there may be very many.
             if self.stacks.is_empty() {
                 self.stacks_at = self.moment(&format!("@{name}"), out);
             } else if self.stacks.is_full() {

@@ -22,7 +22,7 @@ pub(crate) struct Moment {
 
 /// The run that rows go to, and what is counted of it. Nothing is kept when the plan names no store.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CurrentRun {
     open: Option<OpenRun>,
     began: Moment,
     /// CPU seconds that were used before it.
@@ -33,14 +33,14 @@ pub(crate) struct Kept {
     missed: u64,
 }
 
-impl Kept {
+impl CurrentRun {
     /// Begins a run for what the sources give from `at` on.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(crate) fn begin(plan: &Plan, sampler: &Sampler, at: Moment, cpu_before: f64) -> Result<Kept, StoreError> {
+    pub(crate) fn begin(plan: &Plan, sampler: &Sampler, at: Moment, cpu_before: f64) -> Result<CurrentRun, StoreError> {
         let open = plan.store.as_ref().map(|store| store.begin(begin(plan, sampler, at.wall))).transpose()?;
-        Ok(Kept { open, began: at, cpu_before, cost: no_cost("store"), ticks: 0, missed: 0 })
+        Ok(CurrentRun { open, began: at, cpu_before, cost: no_cost("store"), ticks: 0, missed: 0 })
     }
 
     /// The id of the run; None when nothing is kept.
@@ -92,7 +92,7 @@ impl Kept {
         self.open.iter_mut().for_each(OpenRun::lose_unwritten);
     }
 
-    /// Takes all rows out of `rows` and keeps them as tables of their own.
+    /// Takes all rows out of `rows` and keeps them as separate tables.
     ///
     /// # Errors
     /// When they cannot be kept.
@@ -138,7 +138,17 @@ impl Kept {
             missed_ticks: self.missed,
             ..End::at(self.began.wall.max(at))
         };
-        Observed { open: self.open, rows, began: self.began.wall, end, elapsed_s, outcome, cpu, of: None, keeper: None }
+        Observed {
+            open: self.open,
+            rows,
+            began: self.began.wall,
+            end,
+            elapsed_s,
+            outcome,
+            cpu,
+            of: None,
+            housekeeping: None,
+        }
     }
 }
 
@@ -151,7 +161,7 @@ pub(crate) struct Ending {
     pub(crate) exit_status: Option<i32>,
     /// The signal that ended the command.
     pub(crate) signal: Option<i32>,
-    /// What is told of the recording.
+    /// The labels of the recording.
     pub(crate) outcome: Outcome,
     /// Whether the process does other work.
     pub(crate) beside_work: bool,

@@ -1,7 +1,7 @@
 //! Clean-up of files that killed commands left behind, by the next command.
 //!
 //! Everything that is not finished has a name by which it is known, and an owner that holds a lock as long as it
-//! lives. Nothing is told by process numbers or by age, except for what an older fenxi left.
+//! lives. Neither process numbers nor age decide, except for leftovers of an older fenxi.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ use crate::{
     Store,
     folder::open_regular,
     fs::names,
-    locks::Held,
+    locks::HeldLock,
     mark,
     runs::REMOVED,
     seal::{GONE, SEALING},
@@ -26,20 +26,20 @@ use crate::{
 
 /// How old a part of an older fenxi must be, whose owner holds no lock.
 const OLD: Duration = Duration::from_secs(3600);
-/// Nobody takes so long to make a store.
+/// Making a store never takes this long.
 const MARKING: Duration = Duration::from_secs(10);
 /// The directories of a store in which an older fenxi made files before it renamed them.
 const WITH_PARTS: &[&str] = &["cache", DERIVED, "cache/uploads", "labels", "questions", "studies"];
 
 impl Store {
-    /// Removes what the dead left in `open/`: the names alone tell.
+    /// Removes what the dead left in `open/`: names alone identify them.
     pub(crate) fn clear_open(&self) {
-        // In this order, as everybody who takes both. Held to the end: nobody makes a directory anew under a name that
+        // In this order, as everywhere both are taken. Held to the end: no process creates a directory under a name that
         // is being removed.
         let Ok(_turn) = self.changing() else { return };
         let alone = self.nobody_begins();
         let left = self.left_in_open(alone.as_ref());
-        // Whoever was killed between a checksum and its file left the directory both came from.
+        // A process killed between a checksum and its file left the directory of both.
         let checksums = if left.is_empty() { Vec::new() } else { self.left_in_windows() };
         for path in checksums {
             let _ = fs::remove_file(&path);
@@ -66,7 +66,7 @@ impl Store {
         alone.map(|name| dir.join(name)).collect()
     }
 
-    /// Removes what older ones left elsewhere too. It lists all runs, so that it is for commands that write.
+    /// Removes leftovers of older versions in other places too. It lists all runs, so that it is for commands that write.
     pub fn clear(&self) {
         self.clear_open();
         for path in self.left_elsewhere() {
@@ -82,8 +82,8 @@ impl Store {
         found
     }
 
-    /// Who has no lock while nobody begins is dead; otherwise only what names alone tell.
-    fn left_in_open(&self, alone: Option<&Held>) -> Vec<PathBuf> {
+    /// An owner without a lock while no process begins is dead; otherwise only names decide.
+    fn left_in_open(&self, alone: Option<&HeldLock>) -> Vec<PathBuf> {
         let open = self.open_dir();
         let is_left = |name: &&String| {
             if name.starts_with(".new-") {

@@ -5,7 +5,7 @@
 //! in a manifest must be of a run's own layout. Everything is unpacked into a hidden directory, checked against its
 //! BLAKE3, and shown with one rename for each run, after the whole archive was read.
 
-mod stated;
+mod manifest;
 
 use std::{
     cell::Cell,
@@ -32,7 +32,7 @@ use crate::{
 
 /// The most that is taken from an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TakeLimits {
+pub struct ArchiveLimits {
     /// Runs in it.
     pub runs: usize,
     /// Files of all runs together.
@@ -45,10 +45,10 @@ pub struct TakeLimits {
     pub ratio: u64,
 }
 
-impl Default for TakeLimits {
-    /// What nobody reaches who exported runs: for archives that a user takes from their own disk.
-    fn default() -> TakeLimits {
-        TakeLimits { runs: 100_000, files: 10_000_000, bytes: 1 << 42, text: 1 << 30, ratio: 200 }
+impl Default for ArchiveLimits {
+    /// Limits that no exported archive reaches: for archives on the user's own disk.
+    fn default() -> ArchiveLimits {
+        ArchiveLimits { runs: 100_000, files: 10_000_000, bytes: 1 << 42, text: 1 << 30, ratio: 200 }
     }
 }
 
@@ -67,7 +67,7 @@ const WINDOW_LOG: u32 = 24;
 
 /// A run that was in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenIn {
+pub struct ImportedRun {
     /// The run.
     pub id: RunId,
     /// Whether it is new; otherwise the same run was there already and stays as it is, with its labels.
@@ -83,7 +83,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Archive`] when it is none, damaged or cut short, [`StoreError::ArchiveLimit`] when it is larger than
     /// `limits`, [`StoreError::Differs`] when the store has another run of the same id.
-    pub fn take_in(&self, archive: impl Read, limits: &TakeLimits) -> Result<Vec<TakenIn>, StoreError> {
+    pub fn import_archive(&self, archive: impl Read, limits: &ArchiveLimits) -> Result<Vec<ImportedRun>, StoreError> {
         let meter = Rc::new(Meter { limits: *limits, ..Meter::default() });
         let packed = Packed { inner: archive, meter: Rc::clone(&meter) };
         let unpack = || {
@@ -127,7 +127,7 @@ fn broken(why: impl ToString) -> StoreError {
 /// How much was read, and how much may be.
 #[derive(Default)]
 struct Meter {
-    limits: TakeLimits,
+    limits: ArchiveLimits,
     packed: Cell<u64>,
     unpacked: Cell<u64>,
     /// What was exceeded.
@@ -201,10 +201,10 @@ impl Part {
     }
 
     /// Shows one run. Its labels come first: it is never seen without them.
-    fn show(&self, store: &Store, run: Unpacking) -> Result<TakenIn, StoreError> {
+    fn show(&self, store: &Store, run: Unpacking) -> Result<ImportedRun, StoreError> {
         let Unpacking { id, digest, bytes, is_new } = run;
         if !is_new {
-            return Ok(TakenIn { id, is_new: false, bytes });
+            return Ok(ImportedRun { id, is_new: false, bytes });
         }
         let _turn = store.changing()?;
         match fs::read(self.labels(&id)) {
@@ -222,10 +222,10 @@ impl Part {
             // Somebody else took it in meanwhile, or another one of its id.
             Err(e) => {
                 let known = known(store, &id, &digest)?;
-                return if known { Ok(TakenIn { id, is_new: false, bytes }) } else { Err(e.into()) };
+                return if known { Ok(ImportedRun { id, is_new: false, bytes }) } else { Err(e.into()) };
             }
         }
-        Ok(TakenIn { id, is_new: true, bytes })
+        Ok(ImportedRun { id, is_new: true, bytes })
     }
 }
 
@@ -314,7 +314,7 @@ impl<'a, R: Read> Taking<'a, R> {
         let name = run_file(id, "run.json");
         let text = self.text(&name, MANIFEST)?;
         self.weigh(&name, &text)?;
-        let manifest = stated::manifest(id, &text)?;
+        let manifest = manifest::manifest(id, &text)?;
         let is_new = !known(self.store, id, &manifest.digest)?;
         let dir = self.part.run_dir(id);
         if is_new {
@@ -357,7 +357,7 @@ impl<'a, R: Read> Taking<'a, R> {
         let mut next = self.expect(&name)?;
         if next.entry.size() != file.bytes {
             let size = next.entry.size();
-            return Err(broken(format!("has {size} bytes of {name}, its manifest says {}", file.bytes)));
+            return Err(broken(format!("has {size} bytes of {name}, {} by its manifest", file.bytes)));
         }
         let mut kept = path.map(fs::File::create_new).transpose()?;
         let mut hasher = blake3::Hasher::new();

@@ -1,4 +1,4 @@
-//! Any command of Fenxi at another host: what it prints comes back, and it ends when nobody listens any more.
+//! Any command of Fenxi on another host: its output comes back, and it ends when the local end is closed.
 
 use std::{
     io::{self, Write},
@@ -7,22 +7,22 @@ use std::{
 };
 
 use crate::{
-    greet::{Greeter, LOOK, Unmet},
+    handshake::{Handshake, HandshakeError, LOOK},
     pipe::{Came, Input, Transport},
     program::Programs,
     target::Target,
 };
 
 /// A program that runs at another host.
-pub struct Elsewhere {
+pub struct RemoteCommand {
     transport: Transport,
     input: Input,
-    /// What it has said already.
+    /// Output that has come already.
     first: Vec<u8>,
 }
 
-impl Elsewhere {
-    /// Runs `fenxi agent` with `words` at `target`; `tell` is told of what takes time.
+impl RemoteCommand {
+    /// Runs `fenxi agent` with `words` at `target`; `notify` is called with what takes time.
     ///
     /// # Errors
     /// In words: it cannot be reached, or no program runs there.
@@ -30,22 +30,28 @@ impl Elsewhere {
         target: &Target,
         programs: &Programs,
         words: &[String],
-        tell: &dyn Fn(&str),
-    ) -> Result<Elsewhere, String> {
+        notify: &dyn Fn(&str),
+    ) -> Result<RemoteCommand, String> {
         let name = &target.name;
         let input = Input::default();
         let mut transport = Transport::start(&target.transport, &input).map_err(|error| {
             format!("host {name}: cannot run `{}`: {error}", target.transport.first().map_or("", |word| word))
         })?;
-        let greeter =
-            Greeter { programs, words, tell: &|message| tell(&format!("{name}: {message}")), is_unwanted: &|| false };
-        match greeter.greet(&mut transport, &input) {
-            Ok(mut inbox) => Ok(Elsewhere { transport, first: inbox.rest(), input }),
+        let handshake = Handshake {
+            programs,
+            words,
+            notify: &|message| notify(&format!("{name}: {message}")),
+            is_unwanted: &|| false,
+        };
+        match handshake.run(&mut transport, &input) {
+            Ok(mut inbox) => Ok(RemoteCommand { transport, first: inbox.rest(), input }),
             Err(unmet) => {
                 let how = transport.end(&input, Duration::ZERO);
                 Err(match unmet {
-                    Unmet::Lost(why) | Unmet::Refused(why) => format!("host {name}: {why}"),
-                    Unmet::Ended | Unmet::Unwanted => format!("host {name}: the transport ended: {how}"),
+                    HandshakeError::Lost(why) | HandshakeError::Refused(why) => format!("host {name}: {why}"),
+                    HandshakeError::Ended | HandshakeError::Unwanted => {
+                        format!("host {name}: the transport ended: {how}")
+                    }
                 })
             }
         }
@@ -76,7 +82,7 @@ impl Elsewhere {
         written.map(|()| status)
     }
 
-    /// The pipes to it, for whoever speaks to it; it ends when they are closed.
+    /// The pipes to it, for a caller with its own protocol; it ends when they are closed.
     ///
     /// # Errors
     /// When the kernel refuses.

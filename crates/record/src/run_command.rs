@@ -12,7 +12,7 @@ use crate::{
 
 /// How a command that was attended ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Attended {
+pub struct CommandEnd {
     /// Its exit status, as a shell gives it.
     pub exit_code: i32,
     /// Seconds it ran.
@@ -24,7 +24,7 @@ pub struct Attended {
 /// What ended a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It ended of its own.
+    /// It exited by itself.
     Itself,
     /// Its time was over.
     OutOfTime,
@@ -33,7 +33,7 @@ pub enum Cause {
 }
 
 /// Holds signals that ask for an end back in this thread for as long as it lives: they are then seen by
-/// [`attend`], [`pause`] and [`crate::observe`] only, so that nothing is left undone between these.
+/// [`run_command`], [`pause`] and [`crate::observe`] only, so that nothing is left undone between these.
 #[derive(Debug)]
 pub struct Hold {
     _sleeper: Sleeper,
@@ -54,7 +54,7 @@ impl Hold {
 ///
 /// # Errors
 /// When the command cannot be started, or the kernel refuses to wait for it.
-pub fn attend(argv: &[OsString], contained: &Contained, limit_s: Option<f64>) -> io::Result<Attended> {
+pub fn run_command(argv: &[OsString], contained: &Contained, limit_s: Option<f64>) -> io::Result<CommandEnd> {
     let sleeper = Sleeper::new(false)?;
     let mut running = Running::start(argv, Some(contained), None)?;
     let mut deadline = limit_s.map(|limit| clock::monotonic() + limit);
@@ -64,7 +64,7 @@ pub fn attend(argv: &[OsString], contained: &Contained, limit_s: Option<f64>) ->
             if cause != Cause::Itself {
                 running.kill_rest();
             }
-            return Ok(Attended { exit_code: Ended::exit_code(&ended), elapsed_s: ended.elapsed_s(), cause });
+            return Ok(CommandEnd { exit_code: Ended::exit_code(&ended), elapsed_s: ended.elapsed_s(), cause });
         }
         let why = match sleeper.sleep_until(deadline)? {
             Wake::Child => continue,

@@ -23,10 +23,10 @@ const MOST: usize = MANY;
 
 /// Manifests that were read, the latest one first.
 #[derive(Debug, Default)]
-pub(crate) struct KeptManifests(Mutex<VecDeque<Kept>>);
+pub(crate) struct ManifestCache(Mutex<VecDeque<CachedManifest>>);
 
 #[derive(Debug)]
-struct Kept {
+struct CachedManifest {
     path: PathBuf,
     stamp: Stamp,
     /// Whether a change since it was read would show in the stamp.
@@ -35,7 +35,7 @@ struct Kept {
     manifest: Arc<Manifest>,
 }
 
-impl KeptManifests {
+impl ManifestCache {
     /// The manifest in the file at `path`, which `stamp` is of: `read` gives its bytes, `parse` what they say.
     pub(crate) fn get(
         &self,
@@ -53,22 +53,28 @@ impl KeptManifests {
         let known = self.find(|kept| kept.path == path && kept.digest == digest);
         let manifest = known.map_or_else(|| parse(&text).map(Arc::new), Ok)?;
         if stamp == after {
-            self.add(Kept { path: path.to_owned(), stamp, is_settled, digest, manifest: Arc::clone(&manifest) });
+            self.add(CachedManifest {
+                path: path.to_owned(),
+                stamp,
+                is_settled,
+                digest,
+                manifest: Arc::clone(&manifest),
+            });
         }
         Ok(manifest)
     }
 
-    fn find(&self, is: impl Fn(&Kept) -> bool) -> Option<Arc<Manifest>> {
+    fn find(&self, is: impl Fn(&CachedManifest) -> bool) -> Option<Arc<Manifest>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|kept| is(kept)).map(|kept| Arc::clone(&kept.manifest))
     }
 
-    fn add(&self, kept: Kept) {
+    fn add(&self, kept: CachedManifest) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|other| other.path != kept.path);
         all.push_front(kept);
         let mut bytes = 0;
-        let mut fits = |kept: &Kept| {
+        let mut fits = |kept: &CachedManifest| {
             bytes += kept.stamp.size;
             bytes <= MOST_BYTES
         };
@@ -92,7 +98,7 @@ mod tests {
     }
 
     /// Looks at a file with `text` in it; how often it was read and parsed.
-    fn look(kept: &KeptManifests, path: &str, stamp: Stamp, text: &str) -> (u32, u32) {
+    fn look(kept: &ManifestCache, path: &str, stamp: Stamp, text: &str) -> (u32, u32) {
         let (reads, parses) = (Cell::new(0), Cell::new(0));
         let read = || {
             reads.set(reads.get() + 1);
@@ -109,11 +115,11 @@ mod tests {
 
     #[test]
     fn an_old_file_is_read_once_and_a_young_one_parsed_once() {
-        let kept = KeptManifests::default();
+        let kept = ManifestCache::default();
         let (old, young) = (stamp(1, 10), stamp(1, 0));
         assert_eq!(look(&kept, PATH, old, "a"), (1, 1));
         assert_eq!(look(&kept, PATH, old, "a"), (0, 0));
-        assert_eq!(look(&kept, PATH, young, "a"), (1, 0), "another file that says the same");
+        assert_eq!(look(&kept, PATH, young, "a"), (1, 0), "another file with the same content");
         assert_eq!(look(&kept, PATH, young, "a"), (1, 0));
         // Changed within one step of the clock.
         assert_eq!(look(&kept, PATH, young, "b"), (1, 1));
@@ -122,7 +128,7 @@ mod tests {
 
     #[test]
     fn few_are_held() {
-        let kept = KeptManifests::default();
+        let kept = ManifestCache::default();
         let names: Vec<String> = (0..=MOST).map(|i| i.to_string()).collect();
         names.iter().for_each(|name| assert_eq!(look(&kept, name, stamp(1, 10), "a"), (1, 1)));
         assert_eq!(kept.0.lock().unwrap().len(), MOST);

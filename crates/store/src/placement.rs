@@ -30,9 +30,9 @@ pub struct TableFile {
 /// Whose rows a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Holds {
-    /// Those of one run, which the folder's name tells (`run=<id>`).
+    /// Those of one run, named by the folder (`run=<id>`).
     Run(RunId),
-    /// Those of several, which the column `run` tells; rows are sorted by it.
+    /// Those of several, identified by the column `run`; rows are sorted by it.
     Runs {
         /// The runs that are asked for, in order.
         runs: Vec<RunId>,
@@ -64,7 +64,7 @@ impl TableFile {
 
 /// What is found on the way.
 #[derive(Default)]
-struct Found {
+struct Placed {
     own: Vec<TableFile>,
     /// By the file's place in the manifest: runs, and their rows.
     packed: BTreeMap<usize, (Vec<RunId>, u64)>,
@@ -78,7 +78,7 @@ impl Store {
     /// When the store or a named run cannot be read.
     pub fn files(&self, table: &str, runs: Option<&[RunId]>) -> Result<Vec<TableFile>, StoreError> {
         let compacted = self.compacted()?;
-        let mut found = Found::default();
+        let mut found = Placed::default();
         match runs {
             Some(few) if few.len() <= MANY => {
                 let mut started = Vec::with_capacity(few.len());
@@ -106,7 +106,7 @@ impl Store {
                 }
             }
         }
-        let Found { mut own, packed } = found;
+        let Placed { mut own, packed } = found;
         for (place, (mut runs, rows)) in packed {
             let Some(file) = compacted.files.get(place) else { continue };
             runs.sort();
@@ -133,7 +133,7 @@ impl Store {
         table: &str,
         run: &RunId,
         (fingerprint, rows, blake3): (&str, u64, Option<String>),
-        found: &mut Found,
+        found: &mut Placed,
     ) {
         let place = compacted.place_of(run, table);
         match place {

@@ -13,8 +13,8 @@ use fenxi_source::Root;
 use crate::{
     agent,
     codec::{Decoder, Encoder},
-    frame::{Began, LONGEST, MARK, Order, Said, ToAgent, id, send, send_rows},
-    link::{Link, Phase, Room, Waited},
+    frame::{AgentMessage, Began, LONGEST, MARK, Order, ToAgent, id, send, send_rows},
+    link::{Link, Phase, RowBudget, Waited},
     program::Programs,
     target::Target,
 };
@@ -23,7 +23,7 @@ fn order(interval_s: f64, duration_s: Option<f64>) -> Order {
     Order { host: "liar".to_owned(), sources: vec!["mem".to_owned()], interval_s, duration_s }
 }
 
-/// A host whose agent says its first word and then what is in `bytes`, again and again if so wanted.
+/// A host whose agent sends its first line and then what is in `bytes`, again and again if so wanted.
 fn host(dir: &tempfile::TempDir, bytes: &[u8], again: &str) -> Arc<Link> {
     let hello = format!(
         "{MARK}hello {{\"id\":\"{}\",\"nodename\":\"n\",\"machine\":\"m\",\"uid\":0,\"program\":\"p\"}}\n",
@@ -34,10 +34,16 @@ fn host(dir: &tempfile::TempDir, bytes: &[u8], again: &str) -> Arc<Link> {
     // It reads nothing of what it is sent.
     let script = format!("cd {}; cat hello bytes; {again}", dir.path().display());
     let target = Target { name: "liar".to_owned(), transport: ["sh", "-c", &script].map(str::to_owned).to_vec() };
-    Arc::new(Link::new(target, order(1.0, None), Arc::new(Programs::new(None)), false, Arc::new(Room::of(1))))
+    Arc::new(Link::new(
+        target,
+        order(1.0, None),
+        Arc::new(Programs::new(None)),
+        false,
+        Arc::new(RowBudget::for_hosts(1)),
+    ))
 }
 
-/// Lets a liar say it; gives why it was given up.
+/// Lets a misbehaving agent send it; gives why it was given up.
 fn given_up(bytes: &[u8]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let link = host(&dir, bytes, "exec sleep 60");
@@ -50,9 +56,9 @@ fn given_up(bytes: &[u8]) -> String {
 
 #[test]
 fn frames_that_are_too_long_of_another_kind_or_none_end_the_agent() {
-    let mut said = Vec::new();
-    send(&mut said, &Said::Refused { why: "no ".repeat(300_000) }).unwrap();
-    let why = given_up(&said);
+    let mut reported = Vec::new();
+    send(&mut reported, &AgentMessage::Refused { why: "no ".repeat(300_000) }).unwrap();
+    let why = given_up(&reported);
     assert!(why.starts_with("no no") && why.len() <= 500, "{}", why.len());
     let long = u32::try_from(LONGEST + 1).unwrap().to_le_bytes();
     assert!(given_up(&[&long[..], b"R"].concat()).contains("too long"));
@@ -60,7 +66,7 @@ fn frames_that_are_too_long_of_another_kind_or_none_end_the_agent() {
     assert!(given_up(&[&words[..], b"J"].concat()).contains("too long"));
     assert!(given_up(b"\x01\0\0\0Xx").contains("unknown kind"));
     assert!(given_up(b"\x02\0\0\0J{]").contains("cannot be read"));
-    // The decompressor says what is wrong with them, or the decoder.
+    // The decompressor reports what is wrong with them, or the decoder.
     assert!(!given_up(b"\x04\0\0\0Rrows").is_empty());
 }
 
@@ -123,19 +129,19 @@ fn rows_without_an_end_wait_for_the_recorder_and_do_not_fill_its_memory() {
 fn a_host_that_asks_without_an_end_and_reads_nothing_holds_up_nobody() {
     let mut asked = Vec::new();
     for _ in 0..5000 {
-        send(&mut asked, &Said::Ping { asked: 7 }).unwrap();
+        send(&mut asked, &AgentMessage::Ping { asked: 7 }).unwrap();
     }
-    assert_eq!(given_up(&asked), "it takes nothing of what it is told");
+    assert_eq!(given_up(&asked), "it does not read what it is sent");
 }
 
 #[test]
 fn a_host_that_goes_on_at_the_end_is_left_in_time() {
     let dir = tempfile::tempdir().unwrap();
-    let mut said = Vec::new();
-    send(&mut said, &Said::Ready).unwrap();
-    send(&mut said, &Said::Ping { asked: 7 }).unwrap();
-    // It says that it lives, whatever it is told, and never has said everything.
-    let link = host(&dir, &said, "trap '' TERM HUP; while :; do cat bytes; sleep 0.05; done");
+    let mut reported = Vec::new();
+    send(&mut reported, &AgentMessage::Ready).unwrap();
+    send(&mut reported, &AgentMessage::Ping { asked: 7 }).unwrap();
+    // It sends signs of life, whatever it is sent, and never ends.
+    let link = host(&dir, &reported, "trap '' TERM HUP; while :; do cat bytes; sleep 0.05; done");
     let keeper = {
         let link = Arc::clone(&link);
         std::thread::spawn(move || link.keep())
@@ -156,7 +162,7 @@ fn a_host_that_goes_on_at_the_end_is_left_in_time() {
     assert!(begun.elapsed() < Duration::from_millis(1300), "{:?}", begun.elapsed());
 }
 
-/// Takes what an agent says.
+/// Collects what an agent sends.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<u8>>>);
 
@@ -171,7 +177,7 @@ impl Write for Heard {
     }
 }
 
-/// Says so much and then nothing, without an end.
+/// Sends so much and then nothing, without an end.
 struct ThenSilent(Cursor<Vec<u8>>, Duration);
 
 impl Read for ThenSilent {
@@ -192,26 +198,26 @@ fn hears(messages: &[ToAgent]) -> String {
     }
     let heard = Heard::default();
     let ended = agent::run(ThenSilent(Cursor::new(bytes), Duration::from_secs(1)), heard.clone(), &Root::live());
-    let said = String::from_utf8_lossy(&heard.0.lock().unwrap()).into_owned();
-    format!("{ended:?} {}", if said.contains("Refused") { "refused" } else { "" })
+    let reported = String::from_utf8_lossy(&heard.0.lock().unwrap()).into_owned();
+    format!("{ended:?} {}", if reported.contains("Refused") { "refused" } else { "" })
 }
 
 #[test]
 fn orders_that_cannot_be_done_and_clocks_that_lie_end_no_agent_in_a_panic() {
     for interval in [0.0, -1.0, 1e-300, 1e300] {
-        let said = hears(&[ToAgent::Order(order(interval, None))]);
-        assert!(said.contains("Refused(\"an interval of") && said.ends_with("refused"), "{said}");
+        let reported = hears(&[ToAgent::Order(order(interval, None))]);
+        assert!(reported.contains("Refused(\"an interval of") && reported.ends_with("refused"), "{reported}");
     }
     assert!(hears(&[ToAgent::Order(order(1.0, Some(-1.0)))]).contains("a recording of -1 s"));
     let lies = [i64::MIN, -1, i64::MAX / 2, i64::MAX];
     for steady_ns in lies {
         let pongs = lies.map(|got| ToAgent::Pong { asked: steady_ns, got, sent: i64::MIN + 1 - got.min(0) });
         let began = ToAgent::Begin(Began { steady_ns, wall_us: steady_ns });
-        let said = hears(&[&[ToAgent::Order(order(0.1, None))], &pongs[..], &[began, ToAgent::Stop]].concat());
-        // Whoever reads it has lived to its end.
+        let reported = hears(&[&[ToAgent::Order(order(0.1, None))], &pongs[..], &[began, ToAgent::Stop]].concat());
+        // A reader has survived it to its end.
         assert!(
-            said.starts_with("Ok") || said.contains("closed the pipe") || said.contains("no clock shows"),
-            "{said}"
+            reported.starts_with("Ok") || reported.contains("closed the pipe") || reported.contains("no clock shows"),
+            "{reported}"
         );
     }
 }

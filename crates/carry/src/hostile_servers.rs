@@ -1,5 +1,5 @@
-//! Places that lie: storage and directories that send without an end, in drops, cut, too long, of another kind, or that lead
-//! elsewhere. Each ends a pull with an error that names the place, within bounds of memory, disk and time.
+//! Places that lie: storage and directories that send without an end, in drops, cut, too long, of another kind, or with paths
+//! outside the store. Each ends a pull with an error that names the place, within bounds of memory, disk and time.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -67,7 +67,7 @@ fn size(dir: &Path) -> u64 {
     entries.map(|entry| of(entry.unwrap().path())).sum()
 }
 
-/// Pulls from a place; gives what is said, and checks that nothing is left of it.
+/// Pulls from a place; gives the error, and checks that nothing is left of it.
 fn refused(place: &dyn Place) -> String {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
@@ -99,7 +99,7 @@ fn storage(answer: impl Fn(&str, &mut TcpStream) -> std::io::Result<()> + Send +
                 let first = lines.next().unwrap_or(Ok(String::new())).unwrap_or_default();
                 while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
                 let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
-                // Whoever has heard enough hangs up.
+                // A client that has enough closes the connection.
                 let _ = answer(&target, &mut connection);
                 let _ = connection.shutdown(std::net::Shutdown::Write);
                 let _ = connection.read(&mut [0; 1024]);
@@ -119,7 +119,7 @@ fn whole(to: &mut TcpStream, body: &[u8]) -> std::io::Result<()> {
     to.write_all(body)
 }
 
-/// The beginning of an answer whose length is not said.
+/// The beginning of an answer without a length.
 fn open_ended(to: &mut TcpStream) -> std::io::Result<()> {
     to.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
 }
@@ -161,99 +161,99 @@ fn with_list(answer: impl Fn(&str, &mut TcpStream) -> std::io::Result<()> + Send
 
 #[test]
 fn a_body_without_an_end_ends_where_the_list_says() {
-    let said = refused(&with_manifest(5, |to| {
+    let message = refused(&with_manifest(5, |to| {
         open_ended(to)?;
         endless(to, &[b'a'; 65536])
     }));
     assert!(
-        said.starts_with(&format!("s3://b/p is not to be believed: runs/run={RUN}/run.json: more than 5 bytes")),
-        "{said}"
+        message.starts_with(&format!("s3://b/p sent invalid data: runs/run={RUN}/run.json: more than 5 bytes")),
+        "{message}"
     );
-    let said = refused(&with_manifest(5, |to| {
+    let message = refused(&with_manifest(5, |to| {
         to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")?;
         endless(to, &[b'a'; 65536])
     }));
-    assert!(said.contains("it has 99999999999 bytes, and 5 are what the place says"), "{said}");
-    let said = refused(&with_manifest(1 << 40, |to| whole(to, b"{}")));
-    assert!(said.contains("it has 1099511627776 bytes in the list, and 8388608 are the most"), "{said}");
+    assert!(message.contains("it has 99999999999 bytes, and 5 by the place's listing"), "{message}");
+    let message = refused(&with_manifest(1 << 40, |to| whole(to, b"{}")));
+    assert!(message.contains("it has 1099511627776 bytes in the list, and 8388608 are the most"), "{message}");
 }
 
 #[test]
 fn a_body_that_is_cut_late_or_in_drops_is_given_up() {
-    let said =
+    let message =
         refused(&with_manifest(1000, |to| to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"format\"")));
-    assert!(said.contains("run.json: it does not come whole"), "{said}");
-    let said = refused(&with_manifest(1000, |to| {
+    assert!(message.contains("run.json: it does not come whole"), "{message}");
+    let message = refused(&with_manifest(1000, |to| {
         open_ended(to)?;
         to.write_all(b"{\"format\"")
     }));
-    assert!(said.contains("it has 9 bytes, and 1000 are what the place says"), "{said}");
+    assert!(message.contains("it has 9 bytes, and 1000 by the place's listing"), "{message}");
     let begun = Instant::now();
-    let said = refused(&with_manifest(1000, |to| {
+    let message = refused(&with_manifest(1000, |to| {
         open_ended(to)?;
         loop {
             to.write_all(b"a")?;
             std::thread::sleep(Duration::from_millis(100));
         }
     }));
-    assert!(said.contains("and at least 65536 a second have to"), "{said}");
+    assert!(message.contains("and at least 65536 a second have to"), "{message}");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    let said = refused(&with_manifest(1000, |to| {
+    let message = refused(&with_manifest(1000, |to| {
         open_ended(to)?;
         std::thread::sleep(Duration::from_secs(30));
         Ok(())
     }));
-    assert!(said.contains("it does not come whole: timeout"), "{said}");
+    assert!(message.contains("it does not come whole: timeout"), "{message}");
 }
 
 #[test]
 fn storage_that_never_answers_or_leads_elsewhere_is_given_up() {
     for slow in ["", "HTTP/1.1 200 OK\r\nX-A: "] {
-        let said = refused(&storage(move |_, to| {
+        let message = refused(&storage(move |_, to| {
             to.write_all(slow.as_bytes())?;
             std::thread::sleep(Duration::from_secs(30));
             Ok(())
         }));
-        assert!(said.contains("store.json: timeout"), "{said}");
+        assert!(message.contains("store.json: timeout"), "{message}");
     }
-    let said = refused(&storage(|_, to| {
+    let message = refused(&storage(|_, to| {
         to.write_all(b"HTTP/1.1 302 Found\r\nLocation: /b/p/store.json\r\nContent-Length: 0\r\n\r\n")
     }));
-    assert!(said.contains("302"), "{said}");
-    let said = refused(&storage(|_, to| {
+    assert!(message.contains("302"), "{message}");
+    let message = refused(&storage(|_, to| {
         to.write_all(b"HTTP/1.1 200 OK\r\nX-A: ")?;
         endless(to, &[b'a'; 65536])
     }));
-    assert!(said.contains("header"), "{said}");
-    let said = refused(&storage(|_, to| {
+    assert!(message.contains("header"), "{message}");
+    let message = refused(&storage(|_, to| {
         to.write_all(b"HTTP/1.1 403 No\r\n\r\n<Message>")?;
         endless(to, &[b'a'; 65536])
     }));
-    assert!(said.contains("403") && said.len() < 20_000, "{}", said.len());
+    assert!(message.contains("403") && message.len() < 20_000, "{}", message.len());
 }
 
 #[test]
 fn a_list_without_an_end_is_given_up() {
-    let said = refused(&with_list(|_, to| {
+    let message = refused(&with_list(|_, to| {
         open_ended(to)?;
         to.write_all(b"<ListBucketResult>")?;
         endless(to, "<Contents><Key>p/a</Key><Size>1</Size></Contents>".repeat(1000).as_bytes())
     }));
     assert!(
-        said.contains("s3://b/p is not to be believed: its list of files: a page of it has more than 8388608 bytes"),
-        "{said}"
+        message.contains("s3://b/p sent invalid data: its list of files: a page of it has more than 8388608 bytes"),
+        "{message}"
     );
-    let said = refused(&with_list(|_, to| whole(to, list(&manifest(5), Some("again")).as_bytes())));
-    assert!(said.contains("names have to be in order"), "{said}");
-    let said = refused(&with_list(|_, to| whole(to, list(&[], Some("again")).as_bytes())));
-    assert!(said.contains("its next page is the same again"), "{said}");
+    let message = refused(&with_list(|_, to| whole(to, list(&manifest(5), Some("again")).as_bytes())));
+    assert!(message.contains("names have to be in order"), "{message}");
+    let message = refused(&with_list(|_, to| whole(to, list(&[], Some("again")).as_bytes())));
+    assert!(message.contains("its next page is the same again"), "{message}");
     // Ever new tokens for ever new empty pages.
     let page = std::sync::atomic::AtomicUsize::new(0);
-    let said = refused(&with_list(move |_, to| {
+    let message = refused(&with_list(move |_, to| {
         let n = page.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         whole(to, list(&[], Some(&n.to_string())).as_bytes())
     }));
-    assert!(said.contains("it has more than 2000 pages") || said.contains("bytes came in"), "{said}");
+    assert!(message.contains("it has more than 2000 pages") || message.contains("bytes came in"), "{message}");
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn a_list_of_another_kind_or_with_what_cannot_be_is_refused() {
     let huge = list(&[("a".to_owned(), u64::MAX), ("b".to_owned(), u64::MAX)], None);
     assert!(lists(huge).contains("has 18446744073709551615 bytes in it"));
     assert!(lists(list(&[("b".to_owned(), 1), ("a".to_owned(), 1)], None)).contains("names have to be in order"));
-    let said = refused(&with_list(|_, to| whole(to, &[0xff; 100])));
-    assert!(said.contains("it is no text"), "{said}");
+    let message = refused(&with_list(|_, to| whole(to, &[0xff; 100])));
+    assert!(message.contains("it is no text"), "{message}");
 }
 
 // --- directories ---
@@ -308,20 +308,20 @@ fn what_was_pushed_comes_back_and_links_that_lie_there_are_replaced_or_named() {
     // Links in place of files and of folders.
     for name in ["store.json", ".fenxi-push.json", "runs", "labels", "questions/mine.sql"] {
         symlink(&victim, place.join(name)).unwrap();
-        let said = says(push(&store, &there, None, &transfer()));
-        assert!(said.contains(&format!("{name} is a symbolic link")), "{said}");
+        let message = says(push(&store, &there, None, &transfer()));
+        assert!(message.contains(&format!("{name} is a symbolic link")), "{message}");
         if name == "store.json" {
             assert!(says(pull(&store, &there, &[], &transfer())).contains("is a symbolic link"));
         }
         fs::remove_file(place.join(name)).unwrap();
     }
-    let elsewhere = dir.path().join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    symlink(&elsewhere, place.join("runs")).unwrap();
+    let other_place = dir.path().join("other_place");
+    fs::create_dir(&other_place).unwrap();
+    symlink(&other_place, place.join("runs")).unwrap();
     assert!(says(there.put("runs/run=a/x", b"1")).contains("runs is a symbolic link"));
     fs::remove_file(place.join("runs")).unwrap();
     assert_eq!(fs::read(&victim).unwrap(), b"PRECIOUS");
-    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&other_place).unwrap().count(), 0);
     // A link that comes into being after it was looked is replaced, not followed.
     fs::create_dir_all(place.join("labels")).unwrap();
     symlink(&victim, place.join("labels/x.json")).unwrap();
@@ -345,8 +345,8 @@ fn a_directory_with_pipes_devices_and_long_files_is_refused_at_once() {
         let kept = fs::read(path).unwrap();
         fs::remove_file(path).unwrap();
         make(path);
-        let said = refused(&there);
-        assert!(said.contains(part), "{said}");
+        let message = refused(&there);
+        assert!(message.contains(part), "{message}");
         if path.is_dir() {
             fs::remove_dir(path).unwrap()
         } else {
@@ -363,7 +363,7 @@ fn a_directory_with_pipes_devices_and_long_files_is_refused_at_once() {
         instead(path, &|path| symlink(path.file_name().unwrap(), path).unwrap(), "is a symbolic link");
         instead(path, &long, "3221225472 bytes");
     }
-    // A file that is longer or shorter than its manifest says.
+    // A file that is longer or shorter than in its manifest.
     let rows = place.join(format!("runs/run={run}/cpu.parquet"));
     instead(&rows, &long, "it has 3221225472 bytes in the list, and");
     instead(&rows, &|path| fs::write(path, "short").unwrap(), "it has 5 bytes in the list, and");

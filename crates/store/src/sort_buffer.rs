@@ -26,7 +26,7 @@ const NO_LABEL: u32 = u32::MAX;
 
 /// Rows of one table.
 #[derive(Debug)]
-pub(crate) struct Gather {
+pub(crate) struct SortBuffer {
     pub(crate) table: &'static Table,
     columns: Vec<Cells>,
     n: usize,
@@ -61,9 +61,9 @@ pub(crate) struct Order {
     pub(crate) groups: Vec<Range<usize>>,
 }
 
-impl Gather {
-    pub(crate) fn new(table: &'static Table) -> Gather {
-        Gather { table, columns: table.columns.iter().map(|_| Cells::Absent).collect(), n: 0, bytes: 0 }
+impl SortBuffer {
+    pub(crate) fn new(table: &'static Table) -> SortBuffer {
+        SortBuffer { table, columns: table.columns.iter().map(|_| Cells::Absent).collect(), n: 0, bytes: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -434,7 +434,7 @@ impl Cells {
     }
 }
 
-/// The Arrow type of a column that holds only NULLs here but values elsewhere in the table.
+/// The Arrow type of a column that holds only NULLs here but values in other parts of the table.
 fn schema_type(ty: Type) -> &'static arrow_schema::DataType {
     use arrow_schema::{DataType, TimeUnit};
     static TYPES: std::sync::OnceLock<[DataType; 5]> = std::sync::OnceLock::new();

@@ -4,7 +4,7 @@
 //! baseline, stays as it is whatever happens; one to which a person gave any other label is not merged.
 //!
 //! Nothing is lost at any moment: the merged run is there, with one rename, before those that it was made of are
-//! removed. Who is killed in between leaves both; the merged one names the others, so that nobody counts them twice, and
+//! removed. Who is killed in between leaves both; the merged one names the others, so that none is counted twice, and
 //! they are removed the next time.
 
 use std::{
@@ -23,12 +23,18 @@ pub const KEEP: &str = "keep";
 /// Runs are merged day by day, in microseconds.
 const DAY_US: i64 = 86_400_000_000;
 
-/// Brings a series to what `keep` says, as of `now`; stops between two steps when `hurry` is set.
+/// Applies the rules of `keep` to a series, as of `now`; stops between two steps when `hurry` is set.
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub fn tend(store: &Store, series: &str, keep: &Keep, now: Micros, hurry: &AtomicBool) -> Result<(), StoreError> {
-    // What a recorder left that was killed: nobody else may open this store for weeks.
+pub fn apply_retention(
+    store: &Store,
+    series: &str,
+    keep: &Keep,
+    now: Micros,
+    hurry: &AtomicBool,
+) -> Result<(), StoreError> {
+    // What a recorder left that was killed: no other command may open this store for weeks.
     recover(store, series, None)?;
     let runs = of_series(store, series)?;
     remove_all(store, replaced(&runs), hurry)?;
@@ -98,7 +104,7 @@ fn mergeable(store: &Store, runs: &[Summary], thin: &Thin, now: Micros) -> Resul
     Ok(groups.into_iter().filter(is_due).map(ids).collect())
 }
 
-/// Whether nobody gave a run any label but marks, which a merged run has too.
+/// Whether a run has no label but marks, which a merged run has too.
 fn is_plain(entry: &RunEntry) -> bool {
     Labels { marks: Vec::new(), ..entry.labels.clone() } == entry.manifest.first_labels()
 }
@@ -110,7 +116,7 @@ fn coarse(manifest: &fenxi_store::Manifest, thin: &Thin) -> i64 {
 
 fn merge(store: &Store, group: &[RunId], thin: &Thin, hurry: &AtomicBool) -> Result<(), StoreError> {
     let Some(first) = group.first() else { return Ok(()) };
-    // The id ends in what tells it from that of the first run.
+    // The id ends in what distinguishes it from that of the first run.
     let random = first.as_str().bytes().fold(group.len() as u64, |hash, byte| hash.rotate_left(5) ^ u64::from(byte));
     let stitch = Stitch { pieces: group, span: None, step_s: thin.step_s, stop: hurry };
     let Some(merged) = store.stitch(&stitch, random)? else { return Ok(()) };

@@ -16,7 +16,7 @@ use crate::{Store, StoreError};
 pub struct RunResult {
     /// Its name.
     pub name: String,
-    /// Which command or tool it comes from; empty where nobody said.
+    /// Which command or tool it comes from; empty where unknown.
     pub source: String,
     /// Its value.
     pub value: f64,

@@ -27,7 +27,7 @@ use crate::{
 
 /// What was found about a store besides its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checkup {
+pub struct ScrubReport {
     /// What is damaged.
     pub problems: Vec<Problem>,
     /// What is worth knowing.
@@ -37,7 +37,7 @@ pub struct Checkup {
 /// Members of a record of a study that was written before it had a checksum: its crate knows them.
 const OLD_STUDY: &[&str] = &["name", "id", "seed", "began", "plan", "text", "path"];
 
-impl Checkup {
+impl ScrubReport {
     fn problem(&mut self, path: &Path, what: impl ToString) {
         self.problems.push(Problem { path: path.to_owned(), what: what.to_string() });
     }
@@ -64,8 +64,8 @@ impl Store {
     ///
     /// # Errors
     /// When a directory cannot be read.
-    pub fn checkup(&self) -> Result<Checkup, StoreError> {
-        let mut found = Checkup::default();
+    pub fn scrub(&self) -> Result<ScrubReport, StoreError> {
+        let mut found = ScrubReport::default();
         let left = self.leftovers();
         for path in &left {
             found.remark(path, "was left by a command that was killed; the next one that writes removes it");
@@ -78,7 +78,7 @@ impl Store {
                 "open" => self.look_at_open(&left, &mut found)?,
                 "labels" => self.look_at_labels(&left, &mut found)?,
                 "questions" => self.look_at_questions(&left, &mut found)?,
-                // Files of people: what is wrong in one is said when it is used.
+                // Files of people: errors in one are reported when it is used.
                 "formats" | "boards" => {}
                 "studies" => self.look_at_studies(&left, &mut found)?,
                 "findings" => self.look_at_findings(&mut found)?,
@@ -100,7 +100,7 @@ impl Store {
         Ok(found)
     }
 
-    fn look_at_runs(&self, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_runs(&self, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         for name in names(&self.runs_dir())? {
             let path = self.runs_dir().join(&name);
             let is_run = name.strip_prefix("run=").and_then(RunId::parse).is_some() && path.is_dir();
@@ -111,7 +111,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_compacted(&self, found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_compacted(&self, found: &mut ScrubReport) -> Result<(), StoreError> {
         let dir = self.compacted_dir();
         for name in [MANIFEST, COPY] {
             let path = dir.join(name);
@@ -145,7 +145,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_open(&self, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_open(&self, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         for name in names(&self.open_dir())? {
             let path = self.open_dir().join(&name);
             let hidden = [".new-", SEALING, GONE, REMOVED].iter().any(|prefix| name.starts_with(prefix));
@@ -161,7 +161,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_labels(&self, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_labels(&self, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         for name in names(&self.labels_dir())? {
             let path = self.labels_dir().join(&name);
             let Some(id) = name.strip_suffix(".json").and_then(RunId::parse) else {
@@ -178,7 +178,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_studies(&self, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_studies(&self, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         for name in names(&self.studies_dir())? {
             let path = self.studies_dir().join(&name);
             if name.ends_with(".json") {
@@ -190,7 +190,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_questions(&self, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_questions(&self, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         let dir = self.path().join("questions");
         for name in names(&dir)? {
             let path = dir.join(&name);
@@ -218,7 +218,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_findings(&self, found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_findings(&self, found: &mut ScrubReport) -> Result<(), StoreError> {
         let dir = self.path().join("findings");
         for name in names(&dir)? {
             let path = dir.join(&name);
@@ -231,7 +231,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_cache(&self, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_cache(&self, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         let dir = self.path().join("cache");
         for name in names(&dir)? {
             let path = dir.join(&name);
@@ -254,7 +254,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_ranges(&self, dir: &Path, found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_ranges(&self, dir: &Path, found: &mut ScrubReport) -> Result<(), StoreError> {
         for name in names(dir)? {
             let path = dir.join(&name);
             match name.strip_prefix("run=").and_then(RunId::parse) {
@@ -269,7 +269,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_cached(&self, dir: &Path, left: &[PathBuf], found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_cached(&self, dir: &Path, left: &[PathBuf], found: &mut ScrubReport) -> Result<(), StoreError> {
         let listed = names(dir)?;
         for name in &listed {
             let path = dir.join(name);
@@ -292,7 +292,7 @@ impl Store {
         Ok(())
     }
 
-    fn look_at_locks(&self, found: &mut Checkup) -> Result<(), StoreError> {
+    fn look_at_locks(&self, found: &mut ScrubReport) -> Result<(), StoreError> {
         let dir = self.path().join("locks");
         let is_known = |name: &str| ["begin", "changes", "compact"].contains(&name) || name.starts_with("series-");
         for name in names(&dir)?.iter().filter(|name| !is_known(name)) {
@@ -302,10 +302,10 @@ impl Store {
     }
 }
 
-/// What is said of a text that people put into the store.
+/// The remark on a text that people put into the store.
 const BY_HAND: &str = "was put there by hand: it has no checksum";
 
-impl Checkup {
+impl ScrubReport {
     fn json<T: serde::de::DeserializeOwned>(&mut self, store: &Store, path: &Path, known: &[&str]) {
         match store.read_own(path).and_then(|text| digest::value_of::<T>(&text, path, known)) {
             Ok((_, Carries::Digest)) => {}
@@ -317,8 +317,8 @@ impl Checkup {
     }
 }
 
-/// Names what others than the owner may read in a store that says that it is private.
-fn open_to_others(path: &Path, found: &mut Checkup) -> Result<(), StoreError> {
+/// Names what others than the owner may read in a store marked private.
+fn open_to_others(path: &Path, found: &mut ScrubReport) -> Result<(), StoreError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
         // Gone since it was listed.
@@ -328,7 +328,7 @@ fn open_to_others(path: &Path, found: &mut Checkup) -> Result<(), StoreError> {
     let mode = meta.permissions().mode() & 0o777;
     if !meta.is_symlink() && mode & 0o077 != 0 {
         let may = if meta.is_dir() { "0700" } else { "0600" };
-        found.remark(path, format!("has mode {mode:04o}, and store.json says private: {may}"));
+        found.remark(path, format!("has mode {mode:04o}, but store.json has private: {may}"));
     }
     if meta.is_dir() {
         for name in names(path)? {

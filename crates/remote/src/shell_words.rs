@@ -21,7 +21,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Adds what stands up to the closing `quote`.
+/// Adds the text up to the closing `quote`.
 fn quoted(rest: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Result<(), String> {
     while let Some(c) = rest.next() {
         match c {

@@ -6,7 +6,7 @@ use crate::{SourceError, Tick};
 
 /// What a CPU ran, nanoseconds since whatever moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Given {
+pub struct CpuRun {
     /// Time that tasks had it.
     pub run_ns: u64,
     /// Length of all ticks of the timer that found a task there; None when that is not known.
@@ -15,12 +15,12 @@ pub struct Given {
 
 /// Measures what CPUs run.
 pub trait Measure: Send {
-    /// What the column `run_by` says.
+    /// The value of the column `run_by`.
     fn name(&self) -> &'static str;
 
     /// Puts what CPU 0, 1, ... ran so far into `cpus`, which is empty; None where that is not known.
     ///
     /// # Errors
     /// When nothing could be read.
-    fn read(&mut self, tick: Tick, rows: &mut Rows, cpus: &mut Vec<Option<Given>>) -> Result<(), SourceError>;
+    fn read(&mut self, tick: Tick, rows: &mut Rows, cpus: &mut Vec<Option<CpuRun>>) -> Result<(), SourceError>;
 }

@@ -95,14 +95,27 @@ const RIGHT_LEAST: &[&str] = &[
     "say the least",
 ];
 
-/// Texts and people say something.
+/// Texts and people say something, programs and values do not.
 const RIGHT_SAYS: &[&str] = &[
     "comment says",
     "documentation says",
+    "error says",
+    "event says",
+    "header says",
+    "line says",
     "manual says",
+    "message says",
+    "name says",
+    "note says",
     "page says",
+    "report says",
+    "review says",
+    "sentence says",
     "specification says",
     "standard says",
+    "text says",
+    "title says",
+    "warning says",
     "who says",
 ];
 

@@ -1,4 +1,4 @@
-//! Where the time of transactions went, of made-up runs with a planted lock, through the command.
+//! Where the time of transactions went, of made-up runs with an injected lock, through the command.
 
 use fenxi_model::{
     Micros, Rows,

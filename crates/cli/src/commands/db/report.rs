@@ -18,7 +18,7 @@ use crate::{
 /// `fenxi db report`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What stands where:
+Contents:
   one run or range of time  one period
   two snapshots             the interval between them, one period
   two runs or ranges        two periods side by side, sorted by difference

@@ -1,4 +1,4 @@
-//! The files of a command line: which are meant, and what is said of each.
+//! The files of a command line: which are meant, and what is printed about each.
 
 use std::{
     cell::OnceCell,

@@ -222,7 +222,7 @@ fn transfer(work: &Work<'_>, from: &From, output: Output, watch: Watch<'_>) -> a
     Ok((moved, lost))
 }
 
-/// Says what is lost; it is an error if anything is.
+/// Prints what is lost; it is an error if anything is.
 fn report(lost: &[Lost]) -> anyhow::Result<()> {
     for part in lost {
         let begin = part.content_at;

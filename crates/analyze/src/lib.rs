@@ -17,7 +17,7 @@ mod group;
 mod interaction;
 mod interval;
 mod medoid;
-mod moved;
+mod range_shift;
 mod outlier;
 mod paired;
 mod per;
@@ -47,7 +47,7 @@ pub use group::{Caveat, Comparison, FactDifference, Line, Metric, Outcome, RunSu
 pub use interaction::{Interaction, interaction};
 pub use interval::{Interval, bootstrap};
 pub use medoid::{Distances, representative};
-pub use moved::{Moved, moved};
+pub use range_shift::{RangeShift, range_shift};
 pub use outlier::{Outlier, outliers};
 pub use paired::{mean_interval, paired_ratio};
 pub use per::per_transaction;

@@ -77,12 +77,12 @@ pub enum Passed {
 /// Copies what comes to standard output, and keeps it.
 #[derive(Debug)]
 pub struct Through {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<Captured>>,
     thread: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Captured {
     bytes: Vec<u8>,
     /// All that came: more than is kept when it is too long.
     came: u64,
@@ -121,7 +121,7 @@ impl Through {
             true => terminal::pair(stdout())?,
             false => io::pipe().map(|(reader, writer)| (reader.into(), writer.into()))?,
         };
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(Captured::default()));
         let theirs = Arc::clone(&kept);
         // The thread has no signals: they are for the recorder, and for the command.
         let before = Signals::all().block()?;
@@ -145,7 +145,7 @@ impl Through {
 }
 
 /// Passes on what comes as it comes, until the writer or the reader has gone.
-fn copy(reader: &OwnedFd, kept: &Mutex<Kept>) {
+fn copy(reader: &OwnedFd, kept: &Mutex<Captured>) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let n = match rustix::io::read(reader, &mut buffer[..]) {

@@ -14,7 +14,7 @@ pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// Begins to listen for SIGINT, SIGTERM and SIGHUP, which no longer end the process from here on. One that the parent
-    /// started us had us ignore, as `nohup` does, is none.
+    /// made us ignore, as `nohup` does, is none.
     pub fn on_interrupt() -> Stop {
         let asked = Arc::new(AtomicBool::new(false));
         let ignored = ignored();

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::{
     message::{self, FAILED, Line, Message, NO_METHOD, NO_RESOURCE, WRONG_PARAMS, error, result},
     resources,
-    told::failure,
+    tool_text::failure,
     tools,
 };
 

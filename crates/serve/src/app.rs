@@ -18,15 +18,15 @@ use tower_http::{
 
 use crate::{
     Settings, access, ask, assets, audit, change, files, guard,
-    held::Room,
-    house::House,
+    response_budget::Room,
+    connections::House,
     live,
     live::sampler::Samplers,
     metrics::{self, Metrics},
     openapi, pages,
     pool::{Log, Pool},
     reply::Failure,
-    turns::Turns,
+    queue::Turns,
 };
 
 /// Bytes of a request's body, where it is no upload.

@@ -27,7 +27,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::{
     app::Shared,
     change::blocking,
-    held::held,
+    response_budget::held,
     pool::{Refused, Weight},
     reply::{Failure, reply},
 };

@@ -30,9 +30,9 @@ use tower::ServiceExt;
 
 use crate::{
     Access, Settings, Tls, app,
-    house::{Bounds, Guest, House, Seat},
+    connections::{Bounds, Guest, House, Seat},
     live,
-    pace::{Receiving, Sending},
+    client_timeout::{Receiving, Sending},
     reply::Failure,
     wire::Wire,
 };

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::house::Household;
+use crate::connections::Household;
 
 /// A session that is not used for so long ends.
 const IDLE: Duration = Duration::from_secs(12 * 3600);

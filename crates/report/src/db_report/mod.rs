@@ -124,7 +124,7 @@ impl Cell {
 
 /// A period that is asked about.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct PeriodScope {
     /// What is told of it.
     pub period: Period,
     /// Its runs.
@@ -152,7 +152,7 @@ pub enum DbReportError {
 }
 
 /// The server that a report is of.
-fn server(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<String, DbReportError> {
+fn server(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> Result<String, DbReportError> {
     let mut all: Option<BTreeSet<String>> = None;
     for asked in asked {
         let answer = engine.query("SELECT DISTINCT server FROM db WHERE server IS NOT NULL", &asked.scope)?;
@@ -179,7 +179,7 @@ fn server(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<Strin
 ///
 /// # Errors
 /// When a question has no answer, or the runs have no such server.
-pub fn periods(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<DbReport, DbReportError> {
+pub fn periods(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> Result<DbReport, DbReportError> {
     let server = server(engine, asked, named)?;
     let mut sections = Vec::new();
     for spec in SECTIONS {

@@ -29,7 +29,7 @@ const MOST_NOTES: usize = 12;
 
 /// What is remembered of each server between two readings.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownServer {
     cpus: Option<f64>,
     vendor: String,
     version: String,
@@ -128,7 +128,7 @@ struct Of<'a> {
 /// All servers that are looked at.
 #[derive(Debug, Default)]
 pub(super) struct Databases {
-    servers: BTreeMap<String, Known>,
+    servers: BTreeMap<String, KnownServer>,
     /// CPUs of this machine.
     cpus: Option<f64>,
 }
@@ -161,7 +161,7 @@ impl Databases {
         (!told.is_empty()).then(|| format!("[{}]", told.join(",")))
     }
 
-    fn of(&mut self, server: &str) -> &mut Known {
+    fn of(&mut self, server: &str) -> &mut KnownServer {
         self.servers.entry(server.to_owned()).or_default()
     }
 
@@ -295,7 +295,7 @@ impl Databases {
     }
 }
 
-impl Known {
+impl KnownServer {
     /// A server without numbers of statements says of locks who waits, and samples say in which statement.
     fn name_statements(&mut self) {
         let of: BTreeMap<i64, &String> =
@@ -321,7 +321,7 @@ impl Known {
         }
         self.name_statements();
         let samples = servers.f64(row, db::samples).filter(|n| *n > 0.0).unwrap_or(1.0);
-        let this: &Known = self;
+        let this: &KnownServer = self;
         let mut counts: BTreeMap<&Seen, u32> = BTreeMap::new();
         let begin = t.0 - (dt * 1e6) as i64;
         for (_, seen) in this.seen.iter().filter(|(seen_at, _)| (begin + 1..=t.0).contains(seen_at)) {

@@ -17,7 +17,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::pace::Request;
+use crate::client_timeout::Request;
 
 /// Time between two looks for clients that are overdue.
 const LOOK: Duration = Duration::from_millis(500);

@@ -19,7 +19,7 @@ use std::{
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
-use crate::house::{Turn, locked};
+use crate::connections::{Turn, locked};
 
 /// Bytes a second that a client has to take or give.
 const RATE: f64 = 8192.0;

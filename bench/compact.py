@@ -249,7 +249,7 @@ def main():
     ]
     notes += [f"{kind}: {most / 1e6:.0f} MB in all its processes at most, each at its own moment." for kind, most in held.items()]
     name = "compact" if not clusters else "compact-clusters"
-    report(name, "Many runs, compacted", ["question", "seconds, median (least–most)", "ratio", "MB"], rows, notes)
+    report(name, "Many runs, compacted", ["question", "seconds, median (min–max)", "ratio", "MB"], rows, notes)
 
 
 if __name__ == "__main__":

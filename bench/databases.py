@@ -275,7 +275,7 @@ def main():
            ["server or load", "what", "server CPU, ms/s; change; size", "times fenxi's; verdict", "own CPU, ms/s; throughput; rate"], rows,
            [f"PostgreSQL with {IDLE + 7} processes, {STATEMENTS:,} statements in pg_stat_statements and {4 * TABLES:,} relations; MariaDB "
             f"with 100 tables and the performance schema. {ROUNDS} rounds of {SECONDS} s, in turns, after {START} s for the start; "
-            "median (least–most). Asked: at most 2 ms of the server's CPU a second on PostgreSQL at 10 samples/s.",
+            "median (min–max). Asked: at most 2 ms of the server's CPU a second on PostgreSQL at 10 samples/s.",
             "Own CPU of fenxi includes recording memory each second, which is the row without --db.", *notes,
             "Pairs alternate in order; the interval is Student's, 95 %, of the mean logarithm of ratios. Both sides are recorded, "
             "one without --db.",

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Faults with known causes, planted under real loads: does Fenxi name them?
+"""Faults with known causes, injected under real loads: does Fenxi name them?
 
 Each file in bench/faults/ is a fault: a load on a database server of its own (`SERVERS`, `WORKLOAD`), or programs (`LOADS`: the words
-of a command without and with the fault); what is done to it (`planted`), and what must be said. Healthy runs and runs with the fault are
+of a command without and with the fault); what is done to it (`injected`), and what must be said. Healthy runs and runs with the fault are
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
-new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
+new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was injected the largest
 change of a transaction's latency, with what residual? `FINDINGS` are the findings that name it; where it has words for one, what is said
 must have the word. What is said of each run must not contradict itself (contradictions.py): a run that does ends the bench with status 1.
 Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_EACH (0: each load of a
@@ -64,7 +64,7 @@ class Database:
             raise
 
     def run(self, name, is_faulty):
-        with self.case.planted(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
+        with self.case.injected(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
             words = [str(word) for key, value in (settings or {}).items() for word in ((key, value) if key.startswith("-") else ("--set", f"{key}={value}"))]
             if "-c" not in words:
                 words += ["-c", str(self.case.CONNECTIONS)]
@@ -86,8 +86,8 @@ class Program:
         self.case, self.store, self.words = case, store, case.LOADS[name]
 
     def run(self, name, is_faulty):
-        planted = getattr(self.case, "planted", contextlib.nullcontext)
-        with planted() if is_faulty else contextlib.nullcontext():
+        injected = getattr(self.case, "injected", contextlib.nullcontext)
+        with injected() if is_faulty else contextlib.nullcontext():
             inside = getattr(self.case, "INSIDE", ())
             if RECORDER == "others":
                 others.watch(self.store, name, [*inside, *self.words[is_faulty]()])
@@ -200,7 +200,7 @@ def main():
                     print("bench: once more, after", " | ".join(row), file=sys.stderr)
                     row, named = try_one(name, case, load)
             except Skipped as reason:
-                print(f"SKIPPED: planted fault {name}, {load}: {reason}", file=sys.stderr)
+                print(f"SKIPPED: injected fault {name}, {load}: {reason}", file=sys.stderr)
                 continue
             except (SystemExit, subprocess.CalledProcessError) as reason:  # of a command that failed; the others are tried all the same
                 print(reason, file=sys.stderr)
@@ -211,7 +211,7 @@ def main():
                 missed.append(f"{name} on {load}")
     header = ["fault", "load", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
     if not CHECK:
-        report(PAGE, "Planted faults", header, rows,
+        report(PAGE, "Injected faults", header, rows,
                [f"{REPEATS} runs each, healthy and with the fault in turn, {SECONDS} s of load each."])
     for line in CONTRADICTIONS:
         print(f"bench: CONTRADICTION in {line}", file=sys.stderr)

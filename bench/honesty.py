@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often a change is told, where there is one and where there is none, beside Go's benchstat.
 
-Made-up runs (crates/analyze/examples/planted) of samples that depend on each other; each comparison is of two
+Made-up runs (crates/analyze/examples/injected) of samples that depend on each other; each comparison is of two
 groups by 20 metrics. benchstat judges each metric alone (Mann-Whitney U, alpha 0.05), as we do with results; metrics
 of the system we adjust for all 20. So benchstat is also run with the alpha at which it is then as seldom wrong as we
 are: 0.05 / 20 (Bonferroni).
@@ -89,7 +89,7 @@ def main():
     for n in (5, 10):
         for percent in (0, 1, 2, 5, 10):
             families = setting("BENCH_FAMILIES", 50) if percent else setting("BENCH_FAMILIES_EQUAL", 300)
-            argv = ["cargo", "run", "--locked", "--quiet", "-p", "fenxi-analyze", "--example", "planted", "--",
+            argv = ["cargo", "run", "--locked", "--quiet", "-p", "fenxi-analyze", "--example", "injected", "--",
                     folder, n, percent, families, 1000 + 10 * n + percent]
             ours = subprocess.run([str(a) for a in argv], cwd=ROOT, env=environment(), check=True, text=True,
                                   stdout=subprocess.PIPE).stdout

@@ -96,7 +96,7 @@ def main():
         listed = json_lines(fenxi(made, "runs", "--json"))
         rows += [row(line) for line in shown(made, {f"{LONG} s of {CPUS} CPUs": listed[0]["run"]}, "")]
     report("screens", "First screens", ["run", "ready, ms", "after the last answer, ms", "layout shift", "serious barriers", "pixels beyond the window"], rows,
-           [f"A window of 1280 × 900; median (least–most) of {ROUNDS} looks, each in a new tab, after one that warms the server. Ready: nothing in the window waits.",
+           [f"A window of 1280 × 900; median (min–max) of {ROUNDS} looks, each in a new tab, after one that warms the server. Ready: nothing in the window waits.",
             "Barriers are axe's violations of impact serious or critical on the whole page; pixels beyond the window at 1280, 390 and 2560, the largest."])
 
 

@@ -76,6 +76,6 @@ SERVERS = {"PostgreSQL": grouped(servers.postgres), "MariaDB": grouped(servers.m
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     with limited(server.quota):
         yield

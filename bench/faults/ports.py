@@ -37,7 +37,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     def ports(text):
         subprocess.run([*INSIDE, "sysctl", "-qw", f"net.ipv4.ip_local_port_range={text}"], check=True)
 

@@ -24,6 +24,6 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     with cpu_quota.limited(cpu_quota.quota_of(cpu_quota.group_of(PORT))):
         yield

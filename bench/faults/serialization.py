@@ -27,5 +27,5 @@ SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["synchrono
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"items": 3}

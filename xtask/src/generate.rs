@@ -76,7 +76,7 @@ fn crates(repository: &Repository) -> Result<String> {
     Ok(page)
 }
 
-/// The page with what stands behind each `<!-- listing PATH -->`, up to `<!-- end -->`, made anew.
+/// The page with what follows each `<!-- listing PATH -->`, up to `<!-- end -->`, made anew.
 fn with_listings(repository: &Repository, page: &str) -> Result<String> {
     let mut out = String::new();
     let mut rest = page;

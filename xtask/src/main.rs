@@ -9,7 +9,7 @@
 //!
 //! They work on the clone they were built from and need nothing but cargo.
 
-#![allow(clippy::print_stdout, reason = "a chore talks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "a chore prints its results")]
 
 mod api_types;
 mod ci;

@@ -36,7 +36,7 @@ const FORM: usize = 8 << 10;
 /// Who may come in.
 #[derive(Debug)]
 pub enum Access {
-    /// Whoever reaches the address: loopback, or with a certificate that TLS demands.
+    /// Every client that reaches the address: loopback, or with a certificate that TLS demands.
     Open,
     /// Who has a token.
     Tokens(Tokens),
@@ -112,7 +112,7 @@ fn lines(path: &Path) -> Result<Vec<(String, String)>, TokenError> {
     let file = fs::File::open(path)?;
     let meta = file.metadata()?;
     let mode = meta.permissions().mode() & 0o777;
-    // The group of a secret that systemd hands over is the mask of its access list, and nobody's right.
+    // The group of a secret that systemd hands over is the mask of its access list, and no group's right.
     let handed_over = std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|dir| path.starts_with(dir));
     let others = if handed_over { 0o007 } else { 0o077 };
     if meta.is_file() && mode & others != 0 {
@@ -149,7 +149,7 @@ pub(crate) struct Door {
 #[derive(Clone, Debug)]
 pub(crate) struct Who(pub(crate) String);
 
-/// Lets in who has a token; who has none is shown the login page, or told.
+/// Lets in who has a token; who has none is shown the login page, or gets an error.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let Access::Tokens(tokens) = &shared.settings.access else {
@@ -183,7 +183,7 @@ fn named(who: Option<String>, mut response: Response) -> Response {
     response
 }
 
-/// What is said to who has no session: pages lead to the login page, programs get an error.
+/// The answer to a client without a session: pages lead to the login page, programs get an error.
 fn ask_in(request: &Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
     let is_page = request.method() == Method::GET && pages::is_page(request.uri().path());

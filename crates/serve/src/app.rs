@@ -110,7 +110,7 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, hou
         router = router.route(typed, get(pages::alias));
     }
     router = change::routes(&shared, ask::routes(router));
-    // The last one stands outermost.
+    // The last one is outermost.
     router
         .fallback(missing)
         .method_not_allowed_fallback(not_so)

@@ -14,7 +14,7 @@ use crate::{app::Shared, response_budget::held, pool::Weight, reply::Failure};
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";
 
-/// Rows of an answer when nothing is said.
+/// Rows of an answer by default.
 const UNASKED: usize = 10_000;
 
 /// Adds every endpoint.

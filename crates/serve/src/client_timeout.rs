@@ -273,7 +273,7 @@ where
         }
         let mut pace = locked(&self.request.pace);
         if polled.is_pending() && pace.cut.is_some() {
-            // What is said about it has a time of its own.
+            // The answer about it has a separate time.
             *pace = Pace::default();
             return Poll::Ready(Some(Err(too_slow())));
         }
@@ -296,7 +296,7 @@ where
 
 impl<B> Drop for Receiving<B> {
     fn drop(&mut self) {
-        // Nobody waits for the rest of it.
+        // No client waits for the rest of it.
         self.request.ours(Instant::now());
         locked(&self.request.pace).reader = None;
     }

@@ -200,7 +200,7 @@ struct Door {
 }
 
 impl Door {
-    /// Takes connections as they come. Nothing here waits for a place: there is one for whoever comes, or they are
+    /// Takes connections as they come. Nothing here waits for a place: there is one for each that comes, or they are
     /// turned away.
     async fn accept(self, listener: TcpListener) {
         loop {
@@ -261,7 +261,7 @@ async fn connection(
     let builder = builder();
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    // Errors are of the other end (it went, or spoke no HTTP), and there is nobody left to tell.
+    // Errors are of the other end (it went, or spoke no HTTP), and there is no client left to answer.
     tokio::select! {
         _ = connection.as_mut() => return,
         () = stop.cancelled() => (),

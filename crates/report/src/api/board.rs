@@ -126,7 +126,7 @@ pub(crate) fn laid(context: &Context<'_>, query: &Query) -> Result<Laid, ApiErro
     Ok(Laid { name, title, runs: run::all(context, &ids)?, blocks: parts })
 }
 
-/// The requests of a question; what cannot be asked says why in its place.
+/// The requests of a question; what cannot be asked has the reason in its place.
 fn asked(context: &Context<'_>, asks: Asks, given: &[RunId], all: &mut Vec<RunId>) -> BoardQuestion {
     let named = match &asks.what {
         What::Named(name) => Some(name.clone()),

@@ -1,4 +1,4 @@
-//! Two groups of runs: what a comparison tells of the database with intervals and verdicts, and the means of both.
+//! Two groups of runs: the comparison of the database with intervals and verdicts, and the means of both.
 
 use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Group, Line as Compared, Request, SideBySide, windows};

@@ -55,9 +55,9 @@ pub struct Section {
     pub title: String,
     /// The question that can be asked alone, with its parameters.
     pub question: String,
-    /// Headings of what tells lines apart.
+    /// Headings of what distinguishes lines.
     pub keys: Vec<String>,
-    /// What is told of each line.
+    /// What is shown of each line.
     pub columns: Vec<Column>,
     /// The lines.
     pub lines: Vec<Line>,
@@ -70,7 +70,7 @@ pub struct Section {
 pub struct Column {
     /// Its name in the question's answer.
     pub name: String,
-    /// What stands above it.
+    /// The text above it.
     pub heading: String,
     /// Whether it has one value, and not one for each period.
     #[serde(skip)]
@@ -80,7 +80,7 @@ pub struct Column {
 /// A line.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// What tells it from others.
+    /// What distinguishes it from others.
     pub keys: Vec<String>,
     /// A statement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ impl Cell {
 /// A period that is asked about.
 #[derive(Clone, Debug)]
 pub struct PeriodScope {
-    /// What is told of it.
+    /// What is shown of it.
     pub period: Period,
     /// Its runs.
     pub scope: Scope,
@@ -209,7 +209,7 @@ pub fn periods(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> R
     let periods = asked.iter().map(|asked| asked.period.clone()).collect();
     let mut remarks = Vec::new();
     if asked.len() > 1 {
-        remarks.push("One period each says nothing of chance: repeat both, and compare two groups of runs.".to_owned());
+        remarks.push("One period each gives no estimate of chance: repeat both, and compare two groups of runs.".to_owned());
     }
     Ok(DbReport { server, periods, remarks, sections })
 }

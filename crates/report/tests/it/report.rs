@@ -1,4 +1,4 @@
-//! Reports of made-up runs: what is embedded is whole, safe and says what went wrong.
+//! Reports of made-up runs: what is embedded is whole, safe and shows what went wrong.
 
 use fenxi_model::{Micros, RunId, catalog::metric};
 use fenxi_query::Engine;

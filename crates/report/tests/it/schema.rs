@@ -187,7 +187,7 @@ fn every_answer_is_what_its_schema_says() {
         let short = endpoint.path.trim_start_matches("/api/v1/");
         assert!(requests.iter().any(|r| r.split('?').next() == Some(short)), "{short} is not asked");
     }
-    // What the study says is more than empty lists.
+    // The study has more than empty lists.
     let response = &asked.json("study?name=scaling")["responses"][0];
     for part in ["cells", "effects", "curves"] {
         assert!(!response[part].as_array().unwrap().is_empty(), "{part}");

@@ -50,7 +50,7 @@ async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> 
     let (kept, asked) = (name.clone(), text.clone());
     let check = move |context: &fenxi_report::api::Context<'_>| {
         let question = Question::parse(&name, &text)?;
-        // Over no run at all: told is whether the engine understands it, at the cost of nothing.
+        // Over no run at all: that shows whether the engine understands it, at no cost.
         let explained = format!("EXPLAIN {}", question.sql.trim());
         let plan = context.engine.query_with(&explained, &question.bind(&[])?, &Scope::of([]));
         plan.map(drop).map_err(ApiError::from)

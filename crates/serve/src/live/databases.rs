@@ -1,5 +1,5 @@
 //! What database servers were seen doing, one event for each reading: active sessions by class, the sessions behind them,
-//! who waits for whom, and key figures.
+//! who blocks whom, and key figures.
 //!
 //! Only servers that the person who started this server named are ever looked at.
 
@@ -296,7 +296,7 @@ impl Databases {
 }
 
 impl KnownServer {
-    /// A server without numbers of statements says of locks who waits, and samples say in which statement.
+    /// A server without numbers of statements reports for locks who waits, and samples have the statement.
     fn name_statements(&mut self) {
         let of: BTreeMap<i64, &String> =
             self.seen.iter().filter_map(|(_, seen)| Some((seen.session, seen.statement.as_ref()?))).collect();
@@ -315,7 +315,7 @@ impl KnownServer {
         let (t, row) = (of.t, of.row);
         let dt = servers.f64(row, db::dt).unwrap_or(1.0);
         self.trouble = None;
-        // Of another moment: nobody waits any more.
+        // Of another moment: no session waits any more.
         if (t.0 - self.locks_at).abs() as f64 > 1.5e6 * dt.max(1.0) {
             self.locks.clear();
         }

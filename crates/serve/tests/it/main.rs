@@ -1,10 +1,10 @@
 //! The server over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stdout, reason = "a test tells what it measured")]
+#![allow(clippy::print_stdout, reason = "a test prints what it measured")]
 
 mod changes;
-#[allow(clippy::print_stderr, reason = "a test says why a server did not start")]
+#[allow(clippy::print_stderr, reason = "a test prints why a server did not start")]
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod database;

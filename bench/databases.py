@@ -2,7 +2,7 @@
 """What recording a database costs: CPU of the server and of the recorder beside pgcenter and the Prometheus exporters, in
 turns; throughput with and without `--db`; and the size of an hour.
 
-Starts servers of its own. Settings: BENCH_ROUNDS (3), BENCH_SECONDS (12), BENCH_PAIRS (6), BENCH_PAIR_SECONDS (5), BENCH_MINUTES
+Starts its own servers. Settings: BENCH_ROUNDS (3), BENCH_SECONDS (12), BENCH_PAIRS (6), BENCH_PAIR_SECONDS (5), BENCH_MINUTES
 (3), BENCH_PARTS (costs,pairs,size), BENCH_PORT (18200), PGCENTER (a program of that name in PATH).
 """
 
@@ -258,9 +258,9 @@ def main():
         for start in (filled_postgres, filled_mariadb):
             server = start()
             try:
-                found, said = costs(server)
+                found, remarks = costs(server)
                 rows += found
-                notes += said
+                notes += remarks
             finally:
                 server.stop()
     if "pairs" in PARTS or "size" in PARTS:

@@ -282,7 +282,7 @@ def main():
             "MB/s is by the clock, with all threads; MB per CPU second counts the CPU time of all threads.",
             "All with `--no-answers`. The answers that the page of a large run begins with are asked once, when it is imported: for the "
             f"mpstat of the first line it is {whole[0].wall_s:.1f} s with them.",
-            "The tar.zst stands against the one file of as many bytes above it, not against a peer.",
+            "The tar.zst is compared with the one file of as many bytes above it, not against a peer.",
             "jc is compared per line: it parses a slice and writes JSON, nothing else."])
 
 

@@ -2,7 +2,7 @@
 """Pages out of one recording of sadc: `fenxi report` against `sadf -g` and, where it is installed, pgCluu.
 
 All get the same recording: sadf the binary file, Fenxi and pgCluu the text of `sar -A` on it. Fenxi reads that once, into a
-run, and draws the run; both are told.
+run, and draws the run; both are reported.
 
 Settings: BENCH_SECONDS (900) to record at one sample a second, or BENCH_SADC, a file that is there already;
 BENCH_ROUNDS (5).

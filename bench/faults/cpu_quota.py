@@ -47,7 +47,7 @@ def limited(quota):
 
 
 def grouped(start):
-    """Starts a server in a control group of its own."""
+    """Starts a server in a separate control group."""
 
     def started(port):
         group = group_of(port)

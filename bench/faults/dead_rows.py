@@ -1,4 +1,4 @@
-"""A small table whose dead rows nobody removes, read in full by each statement."""
+"""A small table whose dead rows are not removed, read in full by each statement."""
 
 import contextlib
 import subprocess

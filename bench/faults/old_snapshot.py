@@ -1,4 +1,4 @@
-"""A session that is idle in an old snapshot keeps versions of rows that are changed all the time; before, nobody does."""
+"""A session that is idle in an old snapshot keeps versions of rows that are changed all the time; before, none does."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Packets are lost in a network of its own (a container), while the recorder is outside; before, none is."""
+"""Packets are lost in a separate network namespace (a container), while the recorder is outside; before, none is."""
 
 import retransmits
 from retransmits import around, injected  # noqa: F401, the network and what is done to it are the same

@@ -1,4 +1,4 @@
-"""Connections that use up the local ports, in a network of its own; before, connections that stay."""
+"""Connections that use up the local ports, in a separate network namespace; before, connections that stay."""
 
 import contextlib
 import subprocess

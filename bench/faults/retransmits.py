@@ -1,4 +1,4 @@
-"""A link that drops packets, in a network of its own; before, it drops none."""
+"""A link that drops packets, in a separate network namespace; before, it drops none."""
 
 import contextlib
 import subprocess

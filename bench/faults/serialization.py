@@ -1,4 +1,4 @@
-"""Transactions that cannot be serialised and are repeated; before, each takes rows of its own."""
+"""Transactions that cannot be serialised and are repeated; before, each takes separate rows."""
 
 import contextlib
 

@@ -206,7 +206,7 @@ function Seen({ watched, last, state, span, turn }: SeenProps) {
           </article>
         ) : (
           <p class="quiet">
-            {range ? "Nobody was seen waiting for a lock in this time range." : "Nobody waits for another session's lock."}
+            {range ? "No session was seen waiting for a lock in this time range." : "No session waits for another session's lock."}
           </p>
         )}
       </section>

@@ -80,8 +80,8 @@ export interface Watched {
   trouble: string | null;
 }
 
-export function takeAll(servers: Map<string, Watched>, told: ServerReading[]): void {
-  for (const { server, t_ms, trouble, reading } of told) {
+export function takeAll(servers: Map<string, Watched>, batch: ServerReading[]): void {
+  for (const { server, t_ms, trouble, reading } of batch) {
     const watched = servers.get(server) ?? { server, readings: [], texts: new Map<string, string>(), trouble: null };
     servers.set(server, watched);
     watched.trouble = trouble ?? null;
@@ -92,7 +92,7 @@ export function takeAll(servers: Map<string, Watched>, told: ServerReading[]): v
   }
 }
 
-/** What tells sessions apart, as the address says it. */
+/** What distinguishes sessions, as in the address. */
 function of(share: Share, by: Dimension): string {
   const value = share[by];
   return value === null || value === "" ? "(none)" : String(value);
@@ -222,12 +222,12 @@ export function figuresOf(readings: TimedReading[]): [string, number][] {
 export const worst = (readings: TimedReading[]): TimedReading | undefined =>
   readings.reduce<TimedReading | undefined>((most, r) => (r.locks.length > (most?.locks.length ?? 0) ? r : most), undefined);
 
-/** Who waits for whom in a reading. */
+/** Who blocks whom in a reading. */
 export function treesOf(watched: Watched, { locks }: Reading): Waiting[] {
   const { server, texts } = watched;
   const text = (digest: string | null) => (digest === null ? "" : (texts.get(digest) ?? ""));
-  const said = (parts: (string | null)[]) => parts.filter((s): s is string => !!s);
-  // Whoever waits for several stands below one: the holder before those who only stand ahead in the queue.
+  const present = (parts: (string | null)[]) => parts.filter((s): s is string => !!s);
+  // A session that waits for several is listed below one: the holder before those who are only ahead in the queue.
   const waits = new Map<number, Lock>();
   for (const lock of locks) {
     const other = waits.get(lock.waiter);
@@ -240,7 +240,7 @@ export function treesOf(watched: Watched, { locks }: Reading): Waiting[] {
       above: String(lock.blocker),
       root: String(lock.root),
       server,
-      said: said([
+      details: present([
         lock.waited_s === null ? null : `waits for ${duration(lock.waited_s)}`,
         [lock.lock, lock.mode].filter(Boolean).join(" ") && `lock ${[lock.lock, lock.mode].filter(Boolean).join(" ")}`,
         lock.relation && `on ${lock.relation}`,
@@ -257,7 +257,7 @@ export function treesOf(watched: Watched, { locks }: Reading): Waiting[] {
       above: null,
       root: String(session),
       server,
-      said: said([
+      details: present([
         lock.blocker_state,
         lock.blocker_transaction_age_s === null ? null : `transaction open for ${duration(lock.blocker_transaction_age_s)}`,
         lock.blocker_application,

@@ -31,7 +31,7 @@ const APART = 7;
 /** So far from the pointer a line is still under it, pixels. */
 export const REACH = 6;
 /** So many are listed beside the pointer. */
-const TOLD = 4;
+const LISTED = 4;
 /** Places up to this one are lines through the whole chart; what matters less is a tick on top. */
 const THROUGH = 2;
 
@@ -94,12 +94,12 @@ export function clusters(all: Moment[], x: (t: number) => number, apart = APART)
 export function describe(all: Moment[], t: number, reach: number, runs: Run[]): string[] {
   const near = all.filter((m) => t >= m.from - reach && t <= m.to + reach);
   near.sort((a, b) => a.place - b.place || Math.abs(a.from - t) - Math.abs(b.from - t));
-  const lines = near.slice(0, TOLD).map((m) => {
+  const lines = near.slice(0, LISTED).map((m) => {
     const name = runs.length > 1 && runs[m.run] ? `${runs[m.run].name}, ` : "";
     const count = m.events > 1 ? ` (${m.events} until ${clock(m.to)})` : "";
     return `${name}${clock(m.from, true)} ${m.text.length > 160 ? `${m.text.slice(0, 159)}…` : m.text}${count}`;
   });
-  return near.length > TOLD ? [...lines, `and ${near.length - TOLD} more`] : lines;
+  return near.length > LISTED ? [...lines, `and ${near.length - LISTED} more`] : lines;
 }
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

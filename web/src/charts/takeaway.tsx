@@ -77,7 +77,7 @@ export function TakeAway({ title, chart, rows, sql }: Props) {
           ))}
         </div>
       )}
-      <span class={notice ? "takeaway-said" : "unseen"} aria-live="polite">
+      <span class={notice ? "takeaway-notice" : "unseen"} aria-live="polite">
         {notice}
       </span>
     </div>

@@ -60,7 +60,9 @@ function TreePanel({ run, state }: { run: Run; state: Looked }) {
         <Trees all={trees(table)} />
       ) : (
         <p class="quiet">
-          {at === null ? "No session was seen waiting for a lock in this time range." : "No session was seen waiting for a lock at this moment."}
+          {at === null
+            ? "No session was seen waiting for a lock in this time range."
+            : "No session was seen waiting for a lock at this moment."}
         </p>
       )}
     </article>

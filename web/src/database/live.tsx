@@ -9,7 +9,18 @@ import { colour, theme, useShared, zone } from "../shared";
 import { human, moment, words } from "../units";
 import { Trees } from "./blocking";
 import { ChipsOf, DimensionPicker, Steps } from "./filters";
-import { chartOf, figuresOf, type TimedReading, type ServerReading, takeAll, topsOf, treesOf, type Watched, within, worst } from "./readings";
+import {
+  chartOf,
+  figuresOf,
+  type TimedReading,
+  type ServerReading,
+  takeAll,
+  topsOf,
+  treesOf,
+  type Watched,
+  within,
+  worst,
+} from "./readings";
 import { listed, type Looked, looked } from "./state";
 import { TITLES, TopRows } from "./tops";
 

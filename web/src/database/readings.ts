@@ -161,7 +161,8 @@ export function chartOf(watched: Watched, by: Dimension, filters: Filters): { da
 }
 
 /** The readings of a time range, seconds since the epoch. */
-export const within = (readings: TimedReading[], [from, to]: [number, number]): TimedReading[] => readings.filter((r) => r.t >= from && r.t - r.dt <= to);
+export const within = (readings: TimedReading[], [from, to]: [number, number]): TimedReading[] =>
+  readings.filter((r) => r.t >= from && r.t - r.dt <= to);
 
 /** The largest of some readings, each split by class of activity. */
 export function topsOf(watched: Watched, readings: TimedReading[], by: Dimension, filters: Filters): Top[] {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fenxi_compare::{Representative, Rank, group};
+use fenxi_compare::{Rank, Representative, group};
 use serde_json::json;
 
 use crate::{options::Global, print, stores};

@@ -4,7 +4,7 @@ use fenxi_average::Member;
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
-use crate::{CompareError, Representative, Rank, windows::choose};
+use crate::{CompareError, Rank, Representative, windows::choose};
 
 /// What becomes of runs that lie much farther from the others than usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -80,7 +80,7 @@ pub(crate) fn of_run(
 ) -> Result<Vec<Line>, CompareError> {
     let mut lines = Vec::new();
     for held in &manifest.files {
-        let known = held.table.as_deref().and_then(table).filter(|t| is_samples(t, held.rows));
+        let known = held.table.as_deref().and_then(table).filter(|t| has_series(t, held.rows));
         if let Some(table) = known {
             read(engine, run, table, bins, &mut lines)?;
         }
@@ -122,7 +122,7 @@ fn differences(values: &mut [Option<f64>]) {
     }
 }
 
-fn is_samples(table: &Table, rows: u64) -> bool {
+fn has_series(table: &Table, rows: u64) -> bool {
     table.shape == Shape::Series
         && !SILENT.contains(&table.name)
         && rows > 0

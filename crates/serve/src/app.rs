@@ -17,16 +17,16 @@ use tower_http::{
 };
 
 use crate::{
-    Settings, access, ask, assets, audit, change, files, guard,
-    response_budget::Room,
+    Settings, access, ask, assets, audit, change,
     connections::House,
-    live,
+    files, guard, live,
     live::sampler::Samplers,
     metrics::{self, Metrics},
     openapi, pages,
     pool::{Log, Pool},
-    reply::Failure,
     queue::Turns,
+    reply::Failure,
+    response_budget::Room,
 };
 
 /// Bytes of a request's body, where it is no upload.

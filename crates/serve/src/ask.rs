@@ -9,7 +9,7 @@ use axum::{
 };
 use fenxi_report::api::{self, ENDPOINTS, Endpoint, Query};
 
-use crate::{app::Shared, response_budget::held, pool::Weight, reply::Failure};
+use crate::{app::Shared, pool::Weight, reply::Failure, response_budget::held};
 
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";

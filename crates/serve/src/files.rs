@@ -27,9 +27,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::{
     app::Shared,
     change::blocking,
-    response_budget::held,
     pool::{Refused, Weight},
     reply::{Failure, reply},
+    response_budget::held,
 };
 
 /// Where one run is given.

@@ -30,9 +30,9 @@ use tower::ServiceExt;
 
 use crate::{
     Access, Settings, Tls, app,
+    client_timeout::{Receiving, Sending},
     connections::{Bounds, Guest, House, Seat},
     live,
-    client_timeout::{Receiving, Sending},
     reply::Failure,
     wire::Wire,
 };

@@ -76,7 +76,11 @@ const WRONG: &[Wrong] = &[
     wrong("turns of a processor", "context switches"),
     wrong("what there is not", "unknown, missing"),
     wrong("whoever", "the user, the process, the caller"),
-    Wrong { words: "whom", unless: &["blocked whom", "blocks whom", "by whom", "behind whom"], instead: "who, which, or a noun" },
+    Wrong {
+        words: "whom",
+        unless: &["blocked whom", "blocks whom", "by whom", "behind whom"],
+        instead: "who, which, or a noun",
+    },
 ];
 
 /// What programs and data do.

@@ -3,7 +3,7 @@
 //!
 //! A family is one comparison of two groups by 20 metrics. `DIR/a.txt` and `DIR/b.txt` hold the groups in
 //! the format of Go's benchmarks; standard output gets `family,metric,found,alone` with a line for each metric:
-//! whether a change is told among all metrics, and whether it is told of the only result, which is adjusted for no other.
+//! whether a change is reported among all metrics, and whether it is reported for the only result, which is adjusted for no other.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for measurements only")]
 

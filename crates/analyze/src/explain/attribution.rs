@@ -170,7 +170,11 @@ fn throttle(taken: &mut BTreeMap<&'static str, Attribution>, quota: Option<Quota
 /// A session that can run again shows its last wait until it has a CPU, so that samples count as that wait what the kernel
 /// counts as run queue. No session is in two places at once: as far as parts exceed the sessions, and the kernel saw more
 /// runnable sessions than samples did, the excess is such time. It is taken off each sampled wait alike.
-pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Attribution>, sources: &[Source], sessions: f64) -> f64 {
+pub(super) fn without_overlap(
+    taken: &mut BTreeMap<&'static str, Attribution>,
+    sources: &[Source],
+    sessions: f64,
+) -> f64 {
     let of = |taken: &BTreeMap<&'static str, Attribution>, names: &[&str]| -> f64 {
         let told = names.iter().filter_map(|name| taken.get(name));
         told.filter(|t| matches!(t.measured, Measured::Os | Measured::Exact)).map(|t| t.time).sum()

@@ -4,9 +4,9 @@
 //! the time that a transaction spends on it. Only sessions of the server count, and the driver's own figures: what else runs on
 //! the machine is no part of a transaction.
 
+mod attribution;
 mod kinds;
 mod missing;
-mod attribution;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use fenxi_model::Unit;
 
 use crate::{Interval, RunSummary, bootstrap, paired::mean_interval, sample::mean};
 
-pub use kinds::{KINDS, Kind, RESIDUAL, name as kind_name, of_class};
 pub use attribution::{Attribution, Measured, Quota, Source, attribute};
+pub use kinds::{KINDS, Kind, RESIDUAL, name as kind_name, of_class};
 
 /// The times that are split.
 pub mod whole {
@@ -293,7 +293,10 @@ fn several(runs: &[RunSummary]) -> Option<String> {
     Some(format!("{at_work:.1} threads were at work at a moment: each part is its share of all their time"))
 }
 
-fn read(groups: &[(&str, &[RunSummary])], of: impl Fn(&RunSummary) -> Option<KnownParts>) -> Option<Vec<Vec<KnownParts>>> {
+fn read(
+    groups: &[(&str, &[RunSummary])],
+    of: impl Fn(&RunSummary) -> Option<KnownParts>,
+) -> Option<Vec<Vec<KnownParts>>> {
     groups.iter().map(|(_, runs)| runs.iter().map(&of).collect()).collect()
 }
 

@@ -193,9 +193,7 @@ fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
 /// The right to record a series.
 fn turn(store: &Store, series: &str) -> anyhow::Result<SeriesLock> {
     store.lock_series(series)?.with_context(|| {
-        format!(
-            "another fenxi is recording `{series}` into this store: stop it, or give this recording another --name"
-        )
+        format!("another fenxi is recording `{series}` into this store: stop it, or give this recording another --name")
     })
 }
 

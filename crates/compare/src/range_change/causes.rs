@@ -127,8 +127,15 @@ pub(super) fn of(
             SeriesRole { thing: meaning.thing.clone(), cost, class: class(change, meaning, cost, work) }
         })
         .collect();
-    let rows =
-        rows(&CauseInputs { run, judged, meanings: &meanings, seen: &seen, roles: &roles, throughput, moments: &moments });
+    let rows = rows(&CauseInputs {
+        run,
+        judged,
+        meanings: &meanings,
+        seen: &seen,
+        roles: &roles,
+        throughput,
+        moments: &moments,
+    });
     let found = engine.find_changes(&rows, &scope)?;
     Ok((roles, found.iter().filter_map(cause).collect()))
 }

@@ -4,7 +4,7 @@ use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Group, Line as Compared, Request, SideBySide, windows};
 use fenxi_query::Engine;
 
-use super::{PeriodScope, Cell, Column, DbReport, DbReportError, Line, Section, periods};
+use super::{Cell, Column, DbReport, DbReportError, Line, PeriodScope, Section, periods};
 
 /// Lines of the comparison.
 const MOST: usize = 40;

@@ -209,7 +209,9 @@ pub fn periods(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> R
     let periods = asked.iter().map(|asked| asked.period.clone()).collect();
     let mut remarks = Vec::new();
     if asked.len() > 1 {
-        remarks.push("One period each gives no estimate of chance: repeat both, and compare two groups of runs.".to_owned());
+        remarks.push(
+            "One period each gives no estimate of chance: repeat both, and compare two groups of runs.".to_owned(),
+        );
     }
     Ok(DbReport { server, periods, remarks, sections })
 }

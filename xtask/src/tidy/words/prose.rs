@@ -210,12 +210,15 @@ fn literal_end(rest: &str, from: usize) -> usize {
 fn add_chunks(line: &str, number: usize, found: &mut Vec<Word>) {
     const AROUND: &[char] =
         &['.', ',', ';', ':', '!', '?', '"', '\'', '(', ')', '[', ']', '*', '…', '>', '<', '{', '}', '\\'];
-    let mut in_code = false;
+    let (mut in_code, mut after_dashes) = (false, false);
     let mut chunks = line.split_whitespace().peekable();
     while let Some(chunk) = chunks.next() {
         let was_code = in_code;
         in_code ^= chunk.matches('`').count() % 2 == 1;
-        let is_name = chunks.peek().is_some_and(|next| *next == "=");
+        // A key of a header, in a literal that holds a statement.
+        let is_key = after_dashes && chunk.ends_with(':');
+        after_dashes = chunk.ends_with("--");
+        let is_name = is_key || chunks.peek().is_some_and(|next| *next == "=");
         let inner = chunk.trim_start_matches(AROUND).trim_end_matches(AROUND);
         if !chunk.chars().any(char::is_alphanumeric) {
             if !matches!(chunk, "//" | "///" | "//!" | "#" | "--" | "*" | "-") {
@@ -241,7 +244,7 @@ fn add_chunks(line: &str, number: usize, found: &mut Vec<Word>) {
 
 fn is_code(chunk: &str, inner: &str) -> bool {
     inner.contains(|c: char| "_/=(){}[]<>$@&|#%+.:\"\\,;".contains(c))
-        || chunk.starts_with(['.', '$', '@', '&', '{', '<'])
+        || chunk.trim_start_matches(['"', '(']).starts_with(['.', '$', '@', '&', '{', '<'])
         || chunk.ends_with(['(', '{', '='])
         || chunk.contains("()")
         || chunk.contains("{}")

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Scope};
-use fenxi_report::db_report::{PeriodScope, DbReport, Period, groups, periods};
+use fenxi_report::db_report::{DbReport, Period, PeriodScope, groups, periods};
 use fenxi_store::Store;
 
 use super::snapshots;

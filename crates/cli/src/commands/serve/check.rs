@@ -111,7 +111,8 @@ impl Found {
             self.warnings.push("what confines statements is known when there is a store".to_owned());
         } else if let Some(store) = self.or_problem(stores::open_as_it_is(global)) {
             if !args.read_only && fs::access(&path, Rights::WRITE_OK).is_err() {
-                self.warnings.push(format!("{} cannot be written; --read-only makes that known to clients", path.display()));
+                self.warnings
+                    .push(format!("{} cannot be written; --read-only makes that known to clients", path.display()));
             }
             rows.push(("statements_confined_by", json!(self.confined(&store, args, limits))));
         }

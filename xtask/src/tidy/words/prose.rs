@@ -90,8 +90,8 @@ fn end_phrase(line: usize, found: &mut Vec<Word>) {
 fn of_text(text: &str) -> Vec<Word> {
     let mut found = Vec::new();
     for (i, line) in text.lines().enumerate() {
-        // Text between tags of a page is prose.
-        add_chunks(&line.replace("</", " </").replace('>', "> "), i + 1, &mut found);
+        // Text between tags of a page is prose; `->` is an operator of C.
+        add_chunks(&line.replace("</", " </").replace('>', "> ").replace("-> ", "->"), i + 1, &mut found);
     }
     found
 }

@@ -15,17 +15,25 @@ pub struct Field {
     metric: Option<&'static str>,
     /// What its metric is called, where not as the column.
     name: Option<&'static str>,
+    /// Its values count what happened in the interval.
+    counted: bool,
 }
 
 /// The column headed `header` is column `place` of `table`.
 pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
-    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[], metric: None, name: None }
+    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[], metric: None, name: None, counted: false }
 }
 
 impl Field {
     /// Its values times `scale` are in the table's unit.
     pub const fn times(mut self, scale: f64) -> Field {
         self.scale = scale;
+        self
+    }
+
+    /// Its values count what happened in the interval: they are divided by its length.
+    pub const fn counted(mut self, counted: bool) -> Field {
+        self.counted = counted;
         self
     }
 
@@ -63,7 +71,7 @@ impl Field {
 
     /// The column headed `header` is a metric in `unit`: no table has it.
     pub const fn metric(header: &'static str, unit: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[], metric: Some(unit), name: None }
+        Field { header, target: None, scale: 1.0, mean_of: &[], metric: Some(unit), name: None, counted: false }
     }
 
     /// The unit of the metric that its values become, where they do.
@@ -79,12 +87,12 @@ impl Field {
 
     /// The column headed `header` is column `place` of `table`, a column of numbers.
     pub const fn column(header: &'static str, table: &'static Table, place: usize) -> Field {
-        Field { header, target: Some((table, place)), scale: 1.0, mean_of: &[], metric: None, name: None }
+        Field { header, target: Some((table, place)), scale: 1.0, mean_of: &[], metric: None, name: None, counted: false }
     }
 
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[], metric: None, name: None }
+        Field { header, target: None, scale: 1.0, mean_of: &[], metric: None, name: None, counted: false }
     }
 }
 
@@ -139,6 +147,7 @@ struct Target {
     unit: Unit,
     /// Up to two columns that count what this one is a mean of; its own where there is none.
     counts: [usize; 2],
+    counted: bool,
 }
 
 /// What a cell says.
@@ -220,7 +229,7 @@ impl Layout {
             let mut counts = [column; 2];
             let counting = known[found].mean_of.iter().filter_map(|name| all.iter().position(|h| h == name));
             counts.iter_mut().zip(counting).for_each(|(count, place)| *count = place);
-            let target = Target { column, place, scale: known[found].scale, unit: table.columns[place].unit, counts };
+            let target = Target { column, place, scale: known[found].scale, unit: table.columns[place].unit, counts, counted: known[found].counted };
             match layout.tables.iter_mut().find(|(t, _)| t.id == table.id) {
                 Some((_, targets)) => targets.push(target),
                 None => layout.tables.push((table, vec![target])),
@@ -272,8 +281,11 @@ impl Layout {
             keys(table, &mut row);
             for target in targets {
                 match target.read(fields) {
-                    Cell::Value(value) => {
+                    Cell::Value(value) if !target.counted => {
                         row.f64(target.place, value);
+                    }
+                    Cell::Value(count) => {
+                        row.f64(target.place, dt.filter(|dt| *dt > 0.0).map(|dt| count / dt));
                     }
                     Cell::Null => {}
                     Cell::Bad => bad = Some(target.column),

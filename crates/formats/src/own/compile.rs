@@ -109,6 +109,9 @@ const TOP: &[&str] = &[
     "table",
     "pairs",
     "json",
+    "reader",
+    "words",
+    "classes",
 ];
 const OF_TIME: &[&str] = &["format", "zone", "date", "interval", "command"];
 const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "begins", "results", "row"];

@@ -4,6 +4,7 @@
 //! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` says where a value goes. `read.rs` and `tables.rs` read texts by
 //! them. Nothing here opens a file: whoever has a store hands in texts. `docs/own-formats.md` describes the file.
 
+mod coded;
 mod compile;
 mod document;
 mod documents;
@@ -19,12 +20,15 @@ mod tables;
 pub(crate) mod tests;
 mod unit;
 mod value;
+pub(crate) mod words;
 
 use super::{About, Head, Input, Out, OwnFormat, Sure, any};
+pub(crate) use coded::{Classes, Coded};
 use compile::Rules;
 pub use document::Wrong;
 use document::{Keys, Source};
 use documents::Document;
+pub(crate) use goal::Goal;
 pub use json_rows::JsonRows;
 use recognise::Recognise;
 use report::Report;
@@ -40,6 +44,7 @@ pub struct TextFormat {
     rules: Option<Rules>,
     report: Option<Report>,
     document: Option<Document>,
+    coded: Option<Coded>,
 }
 
 impl TextFormat {
@@ -75,7 +80,9 @@ impl TextFormat {
         let about = TextFormat::outlined(&top, name, file, digest)?;
         let report = Report::read(name, &top)?;
         let json = Document::read(&top)?;
-        let rules = match (top.value("line").or(top.value("pairs")), report.is_some() || json.is_some()) {
+        let coded = Coded::read(name, &top)?;
+        let whole = report.is_some() || json.is_some() || coded.is_some();
+        let rules = match (top.value("line").or(top.value("pairs")), whole) {
             (None, true) => None,
             (Some(line), _) if report.is_some() => {
                 let why = "a text is read by `[[table]]`, or by `[[line]]` and `[pairs]`, not by both: leave one of them away";
@@ -84,7 +91,7 @@ impl TextFormat {
             _ => Some(Rules::read(name, &top)?),
         };
         let recognise = TextFormat::recognised(&top)?;
-        let format = TextFormat { about, recognise, rules, report, document: json };
+        let format = TextFormat { about, recognise, rules, report, document: json, coded };
         if let Some(example) = top.text("example")?
             && format.recognise.is_some()
             && format.sniff(&Head { text: example.text }) != Sure::Certain
@@ -136,6 +143,9 @@ impl OwnFormat for TextFormat {
     }
 
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        if let Some(coded) = &self.coded {
+            return coded.run(input, out);
+        }
         let is_json = self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with('{');
         match (&self.document, &self.report, &self.rules) {
             (Some(document), ..) if is_json => document.run(input, out),

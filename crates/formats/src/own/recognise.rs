@@ -16,6 +16,8 @@ pub(super) struct Recognise {
     contains: Vec<Regex>,
     /// Patterns of which some line must match one.
     some: Vec<Regex>,
+    /// Patterns of lines that make it likely, and no more.
+    likely: Vec<Regex>,
     /// Words that some line has one after the other: one of these.
     header: Vec<String>,
     /// Whether the line below that one has as many words.
@@ -30,7 +32,7 @@ pub(super) struct Recognise {
 
 /// Keys of `[recognise]`.
 pub(super) const KEYS: &[&str] =
-    &["begins", "contains", "some", "header", "row_below", "has", "lacks", "pairs", "instead_of"];
+    &["begins", "contains", "some", "likely", "header", "row_below", "has", "lacks", "pairs", "instead_of"];
 
 /// What many programs print. Who recognises one of these would claim the texts of others.
 pub(super) const COMMONPLACE: &[&str] = &[
@@ -65,6 +67,7 @@ impl Recognise {
         let whole = |said: &Said<'_>| pattern(source, *said, &format!("^(?:{})$", said.text));
         let contains: Result<Vec<_>, _> = keys.texts("contains")?.iter().map(whole).collect();
         let some: Result<Vec<_>, _> = keys.texts("some")?.iter().map(whole).collect();
+        let likely: Result<Vec<_>, _> = keys.texts("likely")?.iter().map(whole).collect();
         let instead_of = keys.text("instead_of")?;
         if let Some(said) = instead_of.filter(|said| crate::format(said.text).is_none()) {
             let near = super::document::perhaps(said.text, crate::formats().map(|format| format.name));
@@ -77,6 +80,7 @@ impl Recognise {
             begins,
             contains: contains?,
             some: some?,
+            likely: likely?,
             header: texts("header")?,
             row_below: keys.flag("row_below")?,
             has: texts("has")?,
@@ -138,6 +142,11 @@ impl Recognise {
 
     /// Certain, or no.
     pub(super) fn sniff(&self, head: &Head<'_>) -> Sure {
-        Sure::Certain.when(self.claims(head) && !is_document(head.text))
+        let sure = if self.claims(head) {
+            Sure::Certain
+        } else {
+            Sure::Likely.when(head.any(|line| self.likely.iter().any(|pattern| pattern.is_match(line))))
+        };
+        sure.min(Sure::Certain.when(sure > Sure::No && !is_document(head.text)))
     }
 }

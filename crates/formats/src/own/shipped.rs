@@ -87,7 +87,8 @@ macro_rules! described {
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
     "linux" of Linux: "kubectl-top", "numactl";
-    "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat";
+    "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
+        "bsd-iostat", "hpux-iostat";
     "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf";
 }
 
@@ -116,6 +117,12 @@ pub(super) fn named(name: &str) -> Option<&'static TextFormat> {
 /// What the described format called `name` is.
 pub(super) fn about(name: &str) -> Option<&'static About> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.about()
+}
+
+/// What the reader of a described format knows of it.
+#[cfg(test)]
+pub(crate) fn coded(name: &str) -> &'static super::Coded {
+    named(name).and_then(|format| format.coded.as_ref()).expect("a description with a reader")
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ use crate::{
 /// Where a value goes.
 #[derive(Clone, Debug)]
 pub(crate) enum Goal {
-    /// A column of numbers, in its unit after multiplication; where it is `counted`, divided by the length of the interval.
-    Column { table: &'static Table, place: usize, scale: f64, counted: bool },
+    /// A column of numbers, in its unit after multiplication and addition; where it is `counted`, divided by the length of the
+    /// interval.
+    Column { table: &'static Table, place: usize, scale: f64, offset: f64, counted: bool },
     /// A column of texts: a key of the row. Metrics of the row have it as the label.
     Key { table: &'static Table, place: usize, label: String },
     /// A label of the row's metrics alone.
@@ -73,7 +74,7 @@ impl Goal {
     ///
     /// # Errors
     /// When there is no such column, unit or result: with what was expected.
-    pub(super) fn read(text: &str) -> Result<Goal, String> {
+    pub(crate) fn read(text: &str) -> Result<Goal, String> {
         let text = text.trim();
         let (place, rest) = text.split_once(' ').map_or((text, ""), |(place, rest)| (place, rest.trim()));
         match (place, place.split_once('.')) {
@@ -142,10 +143,16 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
     let wrong = |why: &str| Err(format!("`{table}.{column}`: {why}"));
     match found.columns[place].ty {
         Type::F64 => {
+            let (unit, complement) = match rest.strip_suffix("complement") {
+                Some(unit) if found.columns[place].unit == Unit::Percent => (unit.trim_end(), true),
+                Some(_) => return wrong("`complement` is what is left of a share"),
+                None => (rest, false),
+            };
             let scale =
-                factor(rest, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
+                factor(unit, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
             let (scale, counted) = scale.map_err(|why| format!("`{table}.{column}`: {why}"))?;
-            Ok(Goal::Column { table: found, place, scale, counted })
+            let (scale, offset) = if complement { (-scale, 100.0) } else { (scale, 0.0) };
+            Ok(Goal::Column { table: found, place, scale, offset, counted })
         }
         Type::Label => match rest.strip_prefix("as ").map(str::trim).or(rest.is_empty().then_some(column)) {
             Some(label) => Ok(Goal::Key { table: found, place, label: label.to_owned() }),

@@ -26,7 +26,7 @@ use super::{About, Head, Input, Out, OwnFormat, Sure, any};
 pub(crate) use coded::{Classes, Coded};
 use compile::Rules;
 pub use document::Wrong;
-use document::{Keys, Source};
+pub(crate) use document::{Keys, Source};
 use documents::Document;
 pub(crate) use goal::Goal;
 pub use json_rows::JsonRows;

@@ -225,8 +225,8 @@ impl TableRule {
     fn column(&mut self, word: &str, goal: Goal) -> Result<(), String> {
         let header = lasting(word);
         self.fields.push(match goal {
-            Goal::Column { table, place, scale, counted } => {
-                Field::column(header, table, place).times(scale).counted(counted)
+            Goal::Column { table, place, scale, offset, counted } => {
+                Field::column(header, table, place).times(scale).plus(offset).counted(counted)
             }
             Goal::Metric { name, unit, scale } => Field::metric(header, unit).called(name).times(scale),
             Goal::Skip => Field::skip(header),
@@ -244,7 +244,7 @@ impl Devices {
     fn read(keys: Keys<'_, '_>) -> Result<Devices, Wrong> {
         let to = keys.needed("to", "\"disk.transfers_per_s\"")?;
         let wrong = |why: String| keys.source.wrong(to.at, why);
-        let Goal::Column { table, place, scale, counted: false } = Goal::read(to.text).map_err(wrong)? else {
+        let Goal::Column { table, place, scale, counted: false, .. } = Goal::read(to.text).map_err(wrong)? else {
             return Err(wrong("`to` is no column of numbers".to_owned()));
         };
         let Some(key) = table.index_of("device") else {

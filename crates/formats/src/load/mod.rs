@@ -3,8 +3,10 @@
 #[cfg(test)]
 mod agreement;
 mod cells;
+pub(crate) mod ghz;
 pub(crate) mod names;
-mod repeats;
+pub(crate) mod oha;
+pub(crate) mod repeats;
 mod seconds;
 mod spread;
 mod tree;
@@ -20,9 +22,6 @@ formats! {
     hammerdb,
     benchbase,
     benchbase_csv,
-    wrk,
-    hey,
-    oha,
     fio,
     fio_log,
     jmeter,
@@ -38,12 +37,10 @@ formats! {
     criterion,
     netperf,
     stress_ng,
-    stream,
     fio_terse,
     fio_hist_log,
     hdr_histogram,
     locust,
-    ghz,
     vllm_bench,
     nccl_tests,
     gatling,
@@ -60,8 +57,6 @@ formats! {
     qperf,
     cyclictest,
     dbench,
-    bonnie,
-    dd,
     requests_csv,
 }
 

@@ -58,7 +58,7 @@ impl ResultGoal {
             _ if !self.says_unit => return number(text.split([' ', '%']).next()?).map(|value| self.value(value)),
             "ms" => milliseconds(first),
             "s" => milliseconds(first).map(|ms| ms / 1e3),
-            _ => scaled(first.trim_end_matches(" bytes"), self.base),
+            _ => scaled(first.trim_end_matches(" bytes"), self.base).map(|value| value * self.scale),
         };
         own.map(|value| self.complement.map_or(value, |whole| whole - value))
     }
@@ -106,8 +106,13 @@ pub(super) fn tables(top: &Keys<'_, '_>) -> Vec<&'static Table> {
 
 fn name_tables(key: &str, value: &DeValue<'_>, named: &mut [bool]) {
     let known = |name: &str| TABLES.iter().position(|table| table.name == name);
-    if matches!(key, "pairs" | "results") {
-        known("result").into_iter().for_each(|at| named[at] = true);
+    let whole = match key {
+        "pairs" | "results" | "sums" => Some("result"),
+        "bucket" => Some("histogram"),
+        _ => None,
+    };
+    if let Some(table) = whole {
+        known(table).into_iter().for_each(|at| named[at] = true);
         return;
     }
     match value {

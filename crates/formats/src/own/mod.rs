@@ -30,7 +30,7 @@ pub(crate) use document::{Keys, Source};
 use documents::Document;
 pub(crate) use goal::Goal;
 pub use json_rows::JsonRows;
-use recognise::Recognise;
+use recognise::{Compile, Recognise};
 use report::Report;
 
 /// The longest file of a format.
@@ -84,13 +84,13 @@ impl TextFormat {
         let whole = report.is_some() || json.is_some() || coded.is_some();
         let rules = match (top.value("line").or(top.value("pairs")), whole) {
             (None, true) => None,
-            (Some(line), _) if report.is_some() => {
+            (Some(line), _) if report.is_some() || coded.is_some() => {
                 let why = "a text is read by `[[table]]`, or by `[[line]]` and `[pairs]`, not by both: leave one of them away";
                 return Err(source.wrong(line.span().start, why));
             }
             _ => Some(Rules::read(name, &top)?),
         };
-        let recognise = TextFormat::recognised(&top)?;
+        let recognise = TextFormat::recognised(&top, Compile::Now)?;
         let format = TextFormat { about, recognise, rules, report, document: json, coded };
         if let Some(example) = top.text("example")?
             && format.recognise.is_some()
@@ -120,11 +120,11 @@ impl TextFormat {
     }
 
     /// How its texts are recognised, if they are.
-    fn recognised(top: &Keys<'_, '_>) -> Result<Option<Recognise>, Wrong> {
+    fn recognised(top: &Keys<'_, '_>, compile: Compile) -> Result<Option<Recognise>, Wrong> {
         let pairs = top.table("pairs", "[pairs]", results::OF_PAIRS)?;
         let between = pairs.map(|pairs| pairs.text("between")).transpose()?.flatten().map_or(":", |said| said.text);
         let keys = top.table("recognise", "[recognise]", recognise::KEYS)?;
-        keys.map(|keys| Recognise::read(keys, between)).transpose()
+        keys.map(|keys| Recognise::read(keys, between, compile)).transpose()
     }
 
     /// Where `[recognise]` stands, for messages.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::{
     TextFormat, Wrong, compile,
     document::{Keys, Source},
-    recognise::Recognise,
+    recognise::{Compile, Recognise},
 };
 use crate::{About, Family, Format, Head, Input, Out, OwnFormat, Sure};
 
@@ -41,7 +41,7 @@ impl Shipped {
     }
 
     fn sniff(&self, head: &Head<'_>) -> Sure {
-        let recognise = self.recognise.get_or_init(|| self.top(TextFormat::recognised).flatten());
+        let recognise = self.recognise.get_or_init(|| self.top(|top| TextFormat::recognised(top, Compile::Later)).flatten());
         recognise.as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
     }
 
@@ -86,10 +86,10 @@ macro_rules! described {
 
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
-    "linux" of Linux: "kubectl-top", "numactl";
+    "linux" of Linux: "kubectl-top", "lscpu", "numactl";
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
         "bsd-iostat", "hpux-iostat";
-    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf";
+    "load" of Load: "ab", "bonnie", "dd", "ghz", "h2load", "hey", "httperf", "oha", "siege", "sockperf", "stream", "wrk";
 }
 
 /// The described formats of a folder, as formats like any other.

@@ -22,7 +22,16 @@ pub struct Field {
 
 /// The column headed `header` is column `place` of `table`.
 pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
-    Field { header, target: Some((table, place.index())), scale: 1.0, offset: 0.0, mean_of: &[], metric: None, name: None, counted: false }
+    Field {
+        header,
+        target: Some((table, place.index())),
+        scale: 1.0,
+        offset: 0.0,
+        mean_of: &[],
+        metric: None,
+        name: None,
+        counted: false,
+    }
 }
 
 impl Field {
@@ -78,7 +87,16 @@ impl Field {
 
     /// The column headed `header` is a metric in `unit`: no table has it.
     pub const fn metric(header: &'static str, unit: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, offset: 0.0, mean_of: &[], metric: Some(unit), name: None, counted: false }
+        Field {
+            header,
+            target: None,
+            scale: 1.0,
+            offset: 0.0,
+            mean_of: &[],
+            metric: Some(unit),
+            name: None,
+            counted: false,
+        }
     }
 
     /// The unit of the metric that its values become, where they do.
@@ -94,7 +112,16 @@ impl Field {
 
     /// The column headed `header` is column `place` of `table`, a column of numbers.
     pub const fn column(header: &'static str, table: &'static Table, place: usize) -> Field {
-        Field { header, target: Some((table, place)), scale: 1.0, offset: 0.0, mean_of: &[], metric: None, name: None, counted: false }
+        Field {
+            header,
+            target: Some((table, place)),
+            scale: 1.0,
+            offset: 0.0,
+            mean_of: &[],
+            metric: None,
+            name: None,
+            counted: false,
+        }
     }
 
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
@@ -238,7 +265,15 @@ impl Layout {
             let counting = known[found].mean_of.iter().filter_map(|name| all.iter().position(|h| h == name));
             counts.iter_mut().zip(counting).for_each(|(count, place)| *count = place);
             let (scale, offset) = (known[found].scale, known[found].offset);
-            let target = Target { column, place, scale, offset, unit: table.columns[place].unit, counts, counted: known[found].counted };
+            let target = Target {
+                column,
+                place,
+                scale,
+                offset,
+                unit: table.columns[place].unit,
+                counts,
+                counted: known[found].counted,
+            };
             match layout.tables.iter_mut().find(|(t, _)| t.id == table.id) {
                 Some((_, targets)) => targets.push(target),
                 None => layout.tables.push((table, vec![target])),

@@ -37,7 +37,9 @@ impl Coded {
         let Some(said) = top.text("reader")? else { return Ok(None) };
         let Some((_, reader)) = READERS.iter().find(|(known, _)| *known == said.text) else {
             let known: Vec<&str> = READERS.iter().map(|(name, _)| *name).collect();
-            return Err(top.source.wrong(said.at, format!("no reader is called `{}`; there is {}", said.text, list(&known))));
+            return Err(top
+                .source
+                .wrong(said.at, format!("no reader is called `{}`; there is {}", said.text, list(&known))));
         };
         let mut classes = Vec::new();
         if let Some(keys) = top.table("classes", "[classes]", &[])? {

@@ -127,7 +127,8 @@ const TOP: &[&str] = &[
 ];
 const OF_TIME: &[&str] = &["format", "zone", "date", "interval", "command"];
 const OF_LINE: &[&str] = &[
-    "pattern", "keep", "forget", "sample", "interval", "begins", "results", "sums", "bucket", "section", "in", "note", "row",
+    "pattern", "keep", "forget", "sample", "interval", "begins", "results", "sums", "bucket", "section", "in", "note",
+    "row",
 ];
 
 /// The keys of the whole file.
@@ -190,7 +191,9 @@ impl Rules {
         let context = Context { name, source, kept: &kept, timing: timing.as_ref(), labels, sections };
         let lines: Result<Vec<_>, _> = lines.iter().zip(patterns).map(|(keys, of)| context.line(*keys, of)).collect();
         let lines = lines?;
-        if pairs.is_none() && lines.iter().all(|line| line.rows.is_empty() && line.results.is_empty() && line.sums.is_empty()) {
+        if pairs.is_none()
+            && lines.iter().all(|line| line.rows.is_empty() && line.results.is_empty() && line.sums.is_empty())
+        {
             return Err(source.wrong(0, "no [[line]] has a [[line.row]] or `results`: nothing would be read"));
         }
         let host = top.text("host")?.map(|said| said.text.to_owned());
@@ -399,7 +402,8 @@ impl<'s> Context<'_, 's> {
         let mut within = Vec::new();
         for said in keys.texts("in")? {
             let near = || perhaps(said.text, self.sections.iter().copied());
-            let why = || self.source.wrong(said.at, format!("`in`: no line begins a section `{}`{}", said.text, near()));
+            let why =
+                || self.source.wrong(said.at, format!("`in`: no line begins a section `{}`{}", said.text, near()));
             within.push(self.sections.iter().position(|name| *name == said.text).ok_or_else(why)?);
         }
         Ok(within)

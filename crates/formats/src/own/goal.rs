@@ -240,7 +240,15 @@ pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
         .and_then(plain)
         .map_err(|why| format!("`result.{name}`: {why}"))?;
     let whole = if said == "ratio" { 1.0 } else { 100.0 };
-    Ok(ResultGoal { name: name.to_owned(), unit, better, scale, says_unit, base, complement: complement.then_some(whole) })
+    Ok(ResultGoal {
+        name: name.to_owned(),
+        unit,
+        better,
+        scale,
+        says_unit,
+        base,
+        complement: complement.then_some(whole),
+    })
 }
 
 /// The unit of a result, whose symbol is `symbol`.

@@ -143,7 +143,9 @@ impl<'r> Reader<'r> {
         let section = self.section;
         let is_of = |line: &Line| line.within.is_empty() || line.within.contains(&section);
         let each = self.rules.lines.iter().zip(&mut self.places).enumerate();
-        each.filter(|(_, (line, _))| is_of(line)).filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at)).next()
+        each.filter(|(_, (line, _))| is_of(line))
+            .filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at))
+            .next()
     }
 
     /// Whether a line stands around outputs that are each of a moment: a time, or the prompt with the command.

@@ -209,7 +209,11 @@ fn table(keys: Keys<'_, '_>) -> Result<TableRule, Wrong> {
 }
 
 /// A text, or one for each time that the word comes in a header.
-pub(super) fn said<'t>(keys: &Keys<'t, '_>, key: Said<'_>, value: &'t Spanned<DeValue<'_>>) -> Result<Vec<Said<'t>>, Wrong> {
+pub(super) fn said<'t>(
+    keys: &Keys<'t, '_>,
+    key: Said<'_>,
+    value: &'t Spanned<DeValue<'_>>,
+) -> Result<Vec<Said<'t>>, Wrong> {
     let expected = "a text such as \"mem.free_bytes KiB\", or a list of them for a word that comes again";
     let one = |value: &'t Spanned<DeValue<'_>>| match value.get_ref().as_str() {
         Some(text) => Ok(Said { text, at: value.span().start }),

@@ -177,12 +177,7 @@ impl Runs {
     }
 
     /// The report of what a text names begins: another one where it came before.
-    pub(super) fn begin_of<'v>(
-        &mut self,
-        name: &Template,
-        get: impl Fn(From) -> Option<&'v str>,
-        out: &mut Out<'_>,
-    ) {
+    pub(super) fn begin_of<'v>(&mut self, name: &Template, get: impl Fn(From) -> Option<&'v str>, out: &mut Out<'_>) {
         if !name.has_group() {
             return self.begin(out);
         }
@@ -256,11 +251,7 @@ impl Runs {
     }
 
     /// Adds a line's figure to those of its report.
-    pub(super) fn add<'v>(
-        &mut self,
-        rule: &ResultRule,
-        get: impl Fn(From) -> Option<&'v str>,
-    ) -> Result<(), &'v str> {
+    pub(super) fn add<'v>(&mut self, rule: &ResultRule, get: impl Fn(From) -> Option<&'v str>) -> Result<(), &'v str> {
         rule.operation.fill(&get, &mut self.text);
         let Some(value) = self.figure(rule, &get)? else { return Ok(()) };
         self.written = true;

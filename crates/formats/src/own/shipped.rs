@@ -41,7 +41,8 @@ impl Shipped {
     }
 
     fn sniff(&self, head: &Head<'_>) -> Sure {
-        let recognise = self.recognise.get_or_init(|| self.top(|top| TextFormat::recognised(top, Compile::Later)).flatten());
+        let recognise =
+            self.recognise.get_or_init(|| self.top(|top| TextFormat::recognised(top, Compile::Later)).flatten());
         recognise.as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
     }
 

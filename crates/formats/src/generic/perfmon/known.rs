@@ -1,6 +1,5 @@
 //! Which counters of Windows and of ESXi are columns of tables.
 
-
 use std::sync::LazyLock;
 
 use fenxi_model::{

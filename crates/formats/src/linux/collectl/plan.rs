@@ -7,10 +7,7 @@ use fenxi_model::{
     catalog::{cpu, disk, irq, mem, net},
 };
 
-use super::{
-    super::joins::Joins,
-    process::Process,
-};
+use super::{super::joins::Joins, process::Process};
 use crate::{
     CpuMean, Fields, Out, number,
     own::{

@@ -87,8 +87,12 @@ fn what_a_table_cannot_have_is_named_with_its_line() {
 
 #[test]
 fn counts_of_an_interval_are_rates_and_a_complement_is_what_is_left() {
-    let text = POOLS.replace("disk.reads_per_s", "disk.reads_per_s /interval").replace("metric ms", "disk.util complement");
-    let found = read(format(&text), "$ poolstat 5\npool reads written lag\nfast 10 3 30\npool reads written lag\nfast 20 4 75\n");
+    let text =
+        POOLS.replace("disk.reads_per_s", "disk.reads_per_s /interval").replace("metric ms", "disk.util complement");
+    let found = read(
+        format(&text),
+        "$ poolstat 5\npool reads written lag\nfast 10 3 30\npool reads written lag\nfast 20 4 75\n",
+    );
     assert!(found.text.contains("\tfast\t4\t8192\t25\n"), "{}", found.text);
     assert!(found.text.contains("\tfast\t6144\t70\n"), "since boot there is no interval: {}", found.text);
 }

@@ -16,9 +16,8 @@ use crate::generic::{sheet::Decimal, when::When};
 
 /// Memory that one compiled pattern may take.
 const PATTERN_BYTES: usize = 1 << 20;
-/// Patterns of one format.
+/// Patterns of one format, and rows that one line may become.
 const MOST_LINES: usize = 200;
-/// Rows that one line may become.
 const MOST_ROWS: usize = 100;
 
 /// Groups that say something about all that follows.

@@ -10,22 +10,46 @@ pub struct Field {
     header: &'static str,
     target: Option<(&'static Table, usize)>,
     scale: f64,
+    offset: f64,
     mean_of: &'static [&'static str],
     /// The unit of its metric, where no table has it.
     metric: Option<&'static str>,
     /// What its metric is called, where not as the column.
     name: Option<&'static str>,
+    /// Its values count what happened in the interval.
+    counted: bool,
 }
 
 /// The column headed `header` is column `place` of `table`.
 pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
-    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[], metric: None, name: None }
+    Field {
+        header,
+        target: Some((table, place.index())),
+        scale: 1.0,
+        offset: 0.0,
+        mean_of: &[],
+        metric: None,
+        name: None,
+        counted: false,
+    }
 }
 
 impl Field {
     /// Its values times `scale` are in the table's unit.
     pub const fn times(mut self, scale: f64) -> Field {
         self.scale = scale;
+        self
+    }
+
+    /// Added to its values after multiplication.
+    pub const fn plus(mut self, offset: f64) -> Field {
+        self.offset = offset;
+        self
+    }
+
+    /// Its values count what happened in the interval: they are divided by its length.
+    pub const fn counted(mut self, counted: bool) -> Field {
+        self.counted = counted;
         self
     }
 
@@ -63,7 +87,16 @@ impl Field {
 
     /// The column headed `header` is a metric in `unit`: no table has it.
     pub const fn metric(header: &'static str, unit: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[], metric: Some(unit), name: None }
+        Field {
+            header,
+            target: None,
+            scale: 1.0,
+            offset: 0.0,
+            mean_of: &[],
+            metric: Some(unit),
+            name: None,
+            counted: false,
+        }
     }
 
     /// The unit of the metric that its values become, where they do.
@@ -79,12 +112,21 @@ impl Field {
 
     /// The column headed `header` is column `place` of `table`, a column of numbers.
     pub const fn column(header: &'static str, table: &'static Table, place: usize) -> Field {
-        Field { header, target: Some((table, place)), scale: 1.0, mean_of: &[], metric: None, name: None }
+        Field {
+            header,
+            target: Some((table, place)),
+            scale: 1.0,
+            offset: 0.0,
+            mean_of: &[],
+            metric: None,
+            name: None,
+            counted: false,
+        }
     }
 
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[], metric: None, name: None }
+        Field { header, target: None, scale: 1.0, offset: 0.0, mean_of: &[], metric: None, name: None, counted: false }
     }
 }
 
@@ -136,9 +178,11 @@ struct Target {
     column: usize,
     place: usize,
     scale: f64,
+    offset: f64,
     unit: Unit,
     /// Up to two columns that count what this one is a mean of; its own where there is none.
     counts: [usize; 2],
+    counted: bool,
 }
 
 /// The content of a cell.
@@ -156,7 +200,7 @@ impl Target {
         let cell = fields.get(self.column);
         match number(cell) {
             Some(0.0) if self.counts[0] != self.column && self.counts_are_zero(fields) => Cell::Null,
-            Some(value) => Cell::Value(value * self.scale),
+            Some(value) => Cell::Value(value * self.scale + self.offset),
             None => self.read_unusual(cell),
         }
     }
@@ -177,7 +221,7 @@ impl Target {
             },
             _ => number(cell).map(|v| v * self.scale).or_else(|| scaled(cell, prefix_base(self.scale))),
         };
-        value.map_or(Cell::Bad, Cell::Value)
+        value.map_or(Cell::Bad, |value| Cell::Value(value + self.offset))
     }
 
     fn counts_are_zero(&self, fields: &Fields<'_>) -> bool {
@@ -220,7 +264,16 @@ impl Layout {
             let mut counts = [column; 2];
             let counting = known[found].mean_of.iter().filter_map(|name| all.iter().position(|h| h == name));
             counts.iter_mut().zip(counting).for_each(|(count, place)| *count = place);
-            let target = Target { column, place, scale: known[found].scale, unit: table.columns[place].unit, counts };
+            let (scale, offset) = (known[found].scale, known[found].offset);
+            let target = Target {
+                column,
+                place,
+                scale,
+                offset,
+                unit: table.columns[place].unit,
+                counts,
+                counted: known[found].counted,
+            };
             match layout.tables.iter_mut().find(|(t, _)| t.id == table.id) {
                 Some((_, targets)) => targets.push(target),
                 None => layout.tables.push((table, vec![target])),
@@ -272,8 +325,11 @@ impl Layout {
             keys(table, &mut row);
             for target in targets {
                 match target.read(fields) {
-                    Cell::Value(value) => {
+                    Cell::Value(value) if !target.counted => {
                         row.f64(target.place, value);
+                    }
+                    Cell::Value(count) => {
+                        row.f64(target.place, dt.filter(|dt| *dt > 0.0).map(|dt| count / dt));
                     }
                     Cell::Null => {}
                     Cell::Bad => bad = Some(target.column),
@@ -294,7 +350,7 @@ impl Layout {
         for (table, targets) in &self.tables {
             let mut row = out.row(table, t, dt);
             for target in targets {
-                row.f64(target.place, value(target.column).map(|v| v * target.scale));
+                row.f64(target.place, value(target.column).map(|v| v * target.scale + target.offset));
             }
         }
         for metric in &self.metrics {

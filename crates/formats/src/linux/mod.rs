@@ -16,7 +16,6 @@ formats! {
     turbostat,
     nvidia_smi,
     sysctl,
-    lscpu,
     package_list,
     ss,
     ethtool_s,

@@ -3,8 +3,10 @@
 #[cfg(test)]
 mod agreement;
 mod cells;
+pub(crate) mod ghz;
 pub(crate) mod names;
-mod repeats;
+pub(crate) mod oha;
+pub(crate) mod repeats;
 mod seconds;
 mod spread;
 mod tree;
@@ -21,8 +23,6 @@ formats! {
     benchbase,
     benchbase_csv,
     wrk,
-    hey,
-    oha,
     fio,
     fio_log,
     jmeter,
@@ -38,12 +38,10 @@ formats! {
     criterion,
     netperf,
     stress_ng,
-    stream,
     fio_terse,
     fio_hist_log,
     hdr_histogram,
     locust,
-    ghz,
     vllm_bench,
     nccl_tests,
     gatling,
@@ -60,8 +58,6 @@ formats! {
     qperf,
     cyclictest,
     dbench,
-    bonnie,
-    dd,
     requests_csv,
 }
 

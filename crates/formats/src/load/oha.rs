@@ -1,47 +1,15 @@
-//! `oha`: the report as text, and as JSON (`--output-format json`, before that `--json`).
+//! Documents of `oha` (`--output-format json`, before that `--json`). `formats/load/oha.toml` describes the rest.
 
-use fenxi_model::catalog::histogram;
 use serde_json::{Map, Value};
 
-use super::{
-    hey,
-    names::{self, LATENCY_BUCKETS, Results},
-};
-use crate::{Family, Format, Head, Input, Out, Sure, json, number};
-
-/// What this file reads.
-pub static FORMAT: Format = Format {
-    name: "oha",
-    summary: "oha: report as text and as JSON",
-    family: Family::Load,
-    tables: &[&histogram::TABLE],
-    example: "\
-Summary:
-  Success rate:\t100.00%
-  Total:\t2.0012 sec
-  Slowest:\t0.0721 sec
-  Requests/sec:\t155.4938
-",
-    sniff,
-    read,
-};
-
-fn sniff(head: &Head<'_>) -> Sure {
-    let json = head.text.trim_start().starts_with('{')
-        && head.text.contains("\"successRate\"")
-        && head.text.contains("\"requestsPerSec\"");
-    let text = hey::is_report(head) && head.any(|l| l.starts_with("Success rate:"));
-    Sure::Certain.when(json || text)
-}
+use super::names::{self, LATENCY_BUCKETS, Results};
+use crate::{Input, Out, json, number};
 
 /// A report is some kilobytes; a long run's `rps` statistics do not grow.
 const MAX_BYTES: usize = 64 << 20;
 
-fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    if !input.head().trim_start().starts_with('{') {
-        hey::read_report(input, out);
-        return;
-    }
+/// Reads a document.
+pub(crate) fn read_json(input: &mut Input<'_>, out: &mut Out<'_>) {
     let document = input.whole(MAX_BYTES).and_then(|text| json::object(&text));
     let Some(document) = document else {
         out.note(None, "no complete report of oha");

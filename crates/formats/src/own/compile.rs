@@ -9,16 +9,15 @@ use regex::{Regex, RegexBuilder};
 
 use super::{
     document::{Keys, Said, Source, Wrong, list, number_of, perhaps},
-    results::{Pairs, ResultRule},
+    results::{Bucket, Pairs, ResultRule},
     value::{Amount, Cell, Groups, Template},
 };
 use crate::generic::{sheet::Decimal, when::When};
 
 /// Memory that one compiled pattern may take.
 const PATTERN_BYTES: usize = 1 << 20;
-/// Patterns of one format.
+/// Patterns of one format, and rows that one line may become.
 const MOST_LINES: usize = 200;
-/// Rows that one line may become.
 const MOST_ROWS: usize = 100;
 
 /// Groups that say something about all that follows.
@@ -35,6 +34,8 @@ pub(super) struct Rules {
     pub(super) timing: Option<Timing>,
     pub(super) host: Option<String>,
     pub(super) decimal: Decimal,
+    /// Whether lines are drawn over, so that only what stands last in one counts.
+    pub(super) overwritten: bool,
     /// Names of the groups that are kept.
     pub(super) kept: Vec<String>,
 }
@@ -69,8 +70,17 @@ pub(super) struct Line {
     pub(super) interval: Option<Amount>,
     pub(super) rows: Vec<RowRule>,
     pub(super) results: Vec<ResultRule>,
-    /// Whether a report begins here.
-    pub(super) begins: bool,
+    /// What the report is of that begins here; empty for any.
+    pub(super) begins: Option<Template>,
+    /// Figures that are added up until the report ends.
+    pub(super) sums: Vec<ResultRule>,
+    pub(super) bucket: Option<Bucket>,
+    /// The section that begins with it: 0 for none.
+    pub(super) section: Option<usize>,
+    /// The sections that it is of; none for any.
+    pub(super) within: Vec<usize>,
+    /// What it says about the report.
+    pub(super) note: Option<String>,
     /// Whether it becomes events only: its time is its own.
     pub(super) is_event: bool,
 }
@@ -100,6 +110,7 @@ const TOP: &[&str] = &[
     "example",
     "host",
     "decimal",
+    "overwritten",
     "ignore",
     "labels",
     "recognise",
@@ -109,9 +120,15 @@ const TOP: &[&str] = &[
     "table",
     "pairs",
     "json",
+    "reader",
+    "words",
+    "classes",
 ];
 const OF_TIME: &[&str] = &["format", "zone", "date", "interval", "command"];
-const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "begins", "results", "row"];
+const OF_LINE: &[&str] = &[
+    "pattern", "keep", "forget", "sample", "interval", "begins", "results", "sums", "bucket", "section", "in", "note",
+    "row",
+];
 
 /// The keys of the whole file.
 pub(super) fn top<'t, 's>(source: Source<'s>, table: &'t toml::de::DeTable<'s>) -> Result<Keys<'t, 's>, Wrong> {
@@ -166,14 +183,21 @@ impl Rules {
             None => None,
         };
         let labels = top.table("labels", "labels", &[])?;
-        let context = Context { name, source, kept: &kept, timing: timing.as_ref(), labels };
+        let mut sections = vec![""];
+        for line in &lines {
+            sections.extend(line.text("section")?.map(|said| said.text));
+        }
+        let context = Context { name, source, kept: &kept, timing: timing.as_ref(), labels, sections };
         let lines: Result<Vec<_>, _> = lines.iter().zip(patterns).map(|(keys, of)| context.line(*keys, of)).collect();
         let lines = lines?;
-        if pairs.is_none() && lines.iter().all(|line| line.rows.is_empty() && line.results.is_empty()) {
+        if pairs.is_none()
+            && lines.iter().all(|line| line.rows.is_empty() && line.results.is_empty() && line.sums.is_empty())
+        {
             return Err(source.wrong(0, "no [[line]] has a [[line.row]] or `results`: nothing would be read"));
         }
         let host = top.text("host")?.map(|said| said.text.to_owned());
-        Ok(Rules { lines, pairs, ignore: ignore?, timing, host, decimal, kept })
+        let overwritten = top.flag("overwritten")?;
+        Ok(Rules { lines, pairs, ignore: ignore?, timing, host, decimal, overwritten, kept })
     }
 }
 
@@ -298,6 +322,8 @@ struct Context<'t, 's> {
     kept: &'t [String],
     timing: Option<&'t Timing>,
     labels: Option<Keys<'t, 's>>,
+    /// Names of sections, the first of which is none.
+    sections: Vec<&'t str>,
 }
 
 impl<'s> Context<'_, 's> {
@@ -330,10 +356,11 @@ impl<'s> Context<'_, 's> {
         }
         let rows: Result<Vec<_>, _> = rows.iter().map(|row| self.row(*row, groups)).collect();
         let rows = rows?;
-        let results = match keys.table("results", "results", &[])? {
-            Some(results) => ResultRule::read_all(results, groups)?,
-            None => Vec::new(),
+        let figures = |key| match keys.table(key, "results", &[])? {
+            Some(results) => ResultRule::read_all(results, groups),
+            None => Ok(Vec::new()),
         };
+        let (results, sums) = (figures("results")?, figures("sums")?);
         let number = |name: &String| pattern.group(name).zip(slot(name));
         Ok(Line {
             time,
@@ -344,11 +371,41 @@ impl<'s> Context<'_, 's> {
             sample: pattern.sample,
             interval,
             results,
-            begins: keys.flag("begins")?,
+            sums,
+            bucket: Bucket::read(keys, groups)?,
+            begins: self.begins(keys, groups)?,
+            section: keys.text("section")?.and_then(|said| self.sections.iter().position(|name| *name == said.text)),
+            within: self.within(keys)?,
+            note: keys.text("note")?.map(|said| said.text.to_owned()),
             is_event: !rows.is_empty() && rows.iter().all(|row| row.table.shape == Shape::Events),
             rows,
             pattern: pattern.regex,
         })
+    }
+
+    /// Whether a report begins with a line, and of what.
+    fn begins(&self, keys: Keys<'_, 's>, groups: Groups<'_>) -> Result<Option<Template>, Wrong> {
+        let Some(value) = keys.value("begins") else { return Ok(None) };
+        match (value.get_ref().as_str(), value.get_ref().as_bool()) {
+            (Some(text), _) => {
+                let wrong = |why| self.source.wrong(value.span().start, format!("`begins`: {why}"));
+                Template::read(text, groups).map(Some).map_err(wrong)
+            }
+            (None, Some(begins)) => Ok(begins.then(Template::default)),
+            _ => Err(keys.wrong_type("begins", value, "true, or a text such as \"{name}\": a name that comes again")),
+        }
+    }
+
+    /// The sections that a line is of.
+    fn within(&self, keys: Keys<'_, 's>) -> Result<Vec<usize>, Wrong> {
+        let mut within = Vec::new();
+        for said in keys.texts("in")? {
+            let near = || perhaps(said.text, self.sections.iter().copied());
+            let why =
+                || self.source.wrong(said.at, format!("`in`: no line begins a section `{}`{}", said.text, near()));
+            within.push(self.sections.iter().position(|name| *name == said.text).ok_or_else(why)?);
+        }
+        Ok(within)
     }
 
     fn row(&self, keys: Keys<'_, 's>, groups: Groups<'_>) -> Result<RowRule, Wrong> {
@@ -404,7 +461,7 @@ impl<'s> Context<'_, 's> {
     }
 }
 
-fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<(String, Template)>, Wrong> {
+pub(super) fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<(String, Template)>, Wrong> {
     let mut labels = Vec::new();
     for (key, value) in keys.all() {
         let Some(text) = value.get_ref().as_str() else {

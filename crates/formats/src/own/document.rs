@@ -22,21 +22,21 @@ pub struct Wrong {
 
 /// A file and its text, to say where something is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
-    pub(super) file: &'a str,
-    pub(super) text: &'a str,
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Source<'a> {
     /// An error at a byte of the text.
-    pub(super) fn wrong(&self, at: usize, what: impl Display) -> Wrong {
+    pub(crate) fn wrong(&self, at: usize, what: impl Display) -> Wrong {
         let before = self.text.as_bytes().get(..at).unwrap_or(self.text.as_bytes());
         let line = before.iter().filter(|b| **b == b'\n').count() + 1;
         Wrong { file: self.file.to_owned(), line, what: what.to_string() }
     }
 
     /// The whole text as TOML.
-    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'a>>, Wrong> {
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, Wrong> {
         DeTable::parse(self.text)
             .map_err(|error| self.wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', "; ")))
     }
@@ -44,25 +44,25 @@ impl<'a> Source<'a> {
 
 /// A text of the file and where it begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said<'t> {
-    pub(super) text: &'t str,
-    pub(super) at: usize,
+pub(crate) struct Said<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) at: usize,
 }
 
 /// A table of the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Keys<'t, 's> {
-    pub(super) source: Source<'s>,
+pub(crate) struct Keys<'t, 's> {
+    pub(crate) source: Source<'s>,
     table: &'t DeTable<'s>,
     /// Where it begins.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// What the file calls it.
     name: &'static str,
 }
 
 impl<'t, 's> Keys<'t, 's> {
     /// The table called `name`, with no other keys than `known`.
-    pub(super) fn new(
+    pub(crate) fn new(
         source: Source<'s>,
         table: &'t DeTable<'s>,
         at: usize,
@@ -87,24 +87,24 @@ impl<'t, 's> Keys<'t, 's> {
     }
 
     /// All keys, where they stand, and their values.
-    pub(super) fn all(&self) -> impl Iterator<Item = (Said<'t>, &'t Spanned<DeValue<'s>>)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Said<'t>, &'t Spanned<DeValue<'s>>)> {
         self.table.iter().map(|(key, value)| {
             let said: &'t Spanned<DeString<'s>> = key;
             (Said { text: said.get_ref(), at: said.span().start }, value)
         })
     }
 
-    pub(super) fn value(&self, key: &str) -> Option<&'t Spanned<DeValue<'s>>> {
+    pub(crate) fn value(&self, key: &str) -> Option<&'t Spanned<DeValue<'s>>> {
         self.table.get(key)
     }
 
     /// An error about a value.
-    pub(super) fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Wrong {
+    pub(crate) fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Wrong {
         let found = value.get_ref().type_str();
         self.source.wrong(value.span().start, format!("`{key}` is of type {found}; expected {expected}"))
     }
 
-    pub(super) fn text(&self, key: &str) -> Result<Option<Said<'t>>, Wrong> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<Said<'t>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let at = value.span().start;
         match value.get_ref().as_str() {
@@ -113,13 +113,13 @@ impl<'t, 's> Keys<'t, 's> {
         }
     }
 
-    pub(super) fn needed(&self, key: &str, example: &str) -> Result<Said<'t>, Wrong> {
+    pub(crate) fn needed(&self, key: &str, example: &str) -> Result<Said<'t>, Wrong> {
         self.text(key)?
             .ok_or_else(|| self.source.wrong(self.at, format!("{} has no `{key}`; add `{key} = {example}`", self.name)))
     }
 
     /// A text or a list of texts.
-    pub(super) fn texts(&self, key: &str) -> Result<Vec<Said<'t>>, Wrong> {
+    pub(crate) fn texts(&self, key: &str) -> Result<Vec<Said<'t>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let expected = "a text in quotes, or a list of them";
         let said = |value: &'t Spanned<DeValue<'s>>| match value.get_ref().as_str() {
@@ -132,7 +132,7 @@ impl<'t, 's> Keys<'t, 's> {
         }
     }
 
-    pub(super) fn flag(&self, key: &str) -> Result<bool, Wrong> {
+    pub(crate) fn flag(&self, key: &str) -> Result<bool, Wrong> {
         match self.value(key) {
             None => Ok(false),
             Some(value) => value.get_ref().as_bool().ok_or_else(|| self.wrong_type(key, value, "true or false")),
@@ -140,7 +140,7 @@ impl<'t, 's> Keys<'t, 's> {
     }
 
     /// A table within it, with no other keys than `known`; any keys where none are known.
-    pub(super) fn table(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Option<Keys<'t, 's>>, Wrong> {
+    pub(crate) fn table(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Option<Keys<'t, 's>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref().as_table() {
             Some(table) => Keys::new(self.source, table, value.span().start, name, known).map(Some),
@@ -149,7 +149,7 @@ impl<'t, 's> Keys<'t, 's> {
     }
 
     /// A list of tables within it.
-    pub(super) fn tables(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Vec<Keys<'t, 's>>, Wrong> {
+    pub(crate) fn tables(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Vec<Keys<'t, 's>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let expected = format!("a list of tables: each begins with `{name}`");
         let Some(values) = value.get_ref().as_array() else { return Err(self.wrong_type(key, value, &expected)) };

@@ -4,7 +4,7 @@ use fenxi_model::{Row, Table};
 use serde_json::{Map, Value};
 
 use super::{
-    document::{Keys, Wrong},
+    document::{Keys, Wrong, list},
     goal::Goal,
     report::TableRule,
     shipped,
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Field, Input, Out, Ticker,
     generic::labels::Labels,
+    load,
     sysstat::{
         json::{Columns, Part, each, host, label, objects, omits_first, stamp_in},
         times::{Times, moment},
@@ -19,11 +20,25 @@ use crate::{
 };
 
 /// Keys of `[json]`.
-const OF_JSON: &[&str] = &["like", "rows", "name"];
+const OF_JSON: &[&str] = &["like", "rows", "name", "reader"];
 
-/// A description's documents: reports of sysstat, with a list of rows each.
+/// Code that reads documents of JSON.
+type Reader = fn(&mut Input<'_>, &mut Out<'_>);
+
+/// The names that descriptions have for it.
+const READERS: &[(&str, Reader)] = &[("ghz", load::ghz::read_json), ("oha", load::oha::read_json)];
+
+/// A description's documents.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) enum Document {
+    Rows(Rows),
+    /// Read by code.
+    Coded(Reader),
+}
+
+/// Reports of sysstat, with a list of rows each.
+#[derive(Debug)]
+pub(super) struct Rows {
     /// What metrics begin with: they are those of the text.
     name: &'static str,
     fields: Vec<Field>,
@@ -40,6 +55,14 @@ impl Document {
     pub(super) fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
         let Some(keys) = top.table("json", "[json]", OF_JSON)? else { return Ok(None) };
         let source = keys.source;
+        if let Some(said) = keys.text("reader")? {
+            let Some((_, reader)) = READERS.iter().find(|(name, _)| *name == said.text) else {
+                let known: Vec<&str> = READERS.iter().map(|(name, _)| *name).collect();
+                let why = format!("no reader of JSON is called `{}`; there are {}", said.text, list(&known));
+                return Err(source.wrong(said.at, why));
+            };
+            return Ok(Some(Document::Coded(*reader)));
+        }
         let like = keys.needed("like", "\"tapestat\"")?;
         let Some(text) = shipped::named(like.text) else {
             return Err(source.wrong(like.at, format!("no shipped description is called `{}`", like.text)));
@@ -55,7 +78,7 @@ impl Document {
         else {
             return Err(source.wrong(like.at, format!("`{}` has no [[table]] whose rows have a key", like.text)));
         };
-        Ok(Some(Document {
+        Ok(Some(Document::Rows(Rows {
             name,
             fields: rule.fields.clone(),
             table,
@@ -63,11 +86,20 @@ impl Document {
             label,
             rows: keys.needed("rows", "\"tape\"")?.text.to_owned(),
             key: keys.needed("name", "\"tape_device\"")?.text.to_owned(),
-        }))
+        })))
     }
 
     /// Reads all of the input.
     pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        match self {
+            Document::Rows(rows) => rows.run(input, out),
+            Document::Coded(read) => read(input, out),
+        }
+    }
+}
+
+impl Rows {
+    fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
         let head = input.head();
         let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
         let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);

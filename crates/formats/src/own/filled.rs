@@ -8,7 +8,7 @@ use super::{document::Keys, shipped};
 /// The tables that a description's places are of.
 pub(super) fn tables(top: &Keys<'_, '_>) -> Vec<&'static Table> {
     let mut named = vec![false; TABLES.len()];
-    for key in ["table", "line", "pairs", "json"] {
+    for key in ["table", "line", "pairs", "json", "words"] {
         if let Some(value) = top.value(key) {
             name_tables(key, value.get_ref(), &mut named);
         }
@@ -18,8 +18,13 @@ pub(super) fn tables(top: &Keys<'_, '_>) -> Vec<&'static Table> {
 
 fn name_tables(key: &str, value: &DeValue<'_>, named: &mut [bool]) {
     let known = |name: &str| TABLES.iter().position(|table| table.name == name);
-    if matches!(key, "pairs" | "results") {
-        known("result").into_iter().for_each(|at| named[at] = true);
+    let whole = match key {
+        "pairs" | "results" | "sums" => Some("result"),
+        "bucket" => Some("histogram"),
+        _ => None,
+    };
+    if let Some(table) = whole {
+        known(table).into_iter().for_each(|at| named[at] = true);
         return;
     }
     match value {

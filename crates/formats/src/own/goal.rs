@@ -14,9 +14,10 @@ use crate::{
 
 /// Where a value goes.
 #[derive(Clone, Debug)]
-pub(super) enum Goal {
-    /// A column of numbers, in its unit after multiplication.
-    Column { table: &'static Table, place: usize, scale: f64 },
+pub(crate) enum Goal {
+    /// A column of numbers, in its unit after multiplication and addition; where it is `counted`, divided by the length of the
+    /// interval.
+    Column { table: &'static Table, place: usize, scale: f64, offset: f64, counted: bool },
     /// A column of texts: a key of the row. Metrics of the row have it as the label.
     Key { table: &'static Table, place: usize, label: String },
     /// A label of the row's metrics alone.
@@ -33,13 +34,15 @@ pub(super) enum Goal {
 
 /// Which result a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ResultGoal {
+pub(crate) struct ResultGoal {
     pub(super) name: String,
     pub(super) unit: &'static str,
     pub(super) better: &'static str,
     pub(super) scale: f64,
     /// The value has its unit: `1.5 MB`, `12 us`.
     pub(super) says_unit: bool,
+    /// What `k` stands for there.
+    base: f64,
     /// What is left of a whole: of 1 for a ratio, of 100 for percent.
     pub(super) complement: Option<f64>,
 }
@@ -47,11 +50,13 @@ pub(super) struct ResultGoal {
 impl ResultGoal {
     /// The figure at the beginning of a text, in the result's unit.
     pub(super) fn of(&self, text: &str) -> Option<f64> {
+        // Of several figures the first: `0.51 ms, 0.20 ms, 0.90 ms`.
+        let first = text.split(", ").next()?;
         let own = match self.unit {
             _ if !self.says_unit => return number(text.split([' ', '%']).next()?).map(|value| self.value(value)),
-            "ms" => milliseconds(text),
-            "s" => milliseconds(text).map(|ms| ms / 1e3),
-            _ => scaled(text, 1024.0),
+            "ms" => milliseconds(first),
+            "s" => milliseconds(first).map(|ms| ms / 1e3),
+            _ => scaled(first.trim_end_matches(" bytes"), self.base).map(|value| value * self.scale),
         };
         own.map(|value| self.complement.map_or(value, |whole| whole - value))
     }
@@ -67,7 +72,7 @@ impl Goal {
     ///
     /// # Errors
     /// When there is no such column, unit or result: with what was expected.
-    pub(super) fn read(text: &str) -> Result<Goal, String> {
+    pub(crate) fn read(text: &str) -> Result<Goal, String> {
         let text = text.trim();
         let (place, rest) = text.split_once(' ').map_or((text, ""), |(place, rest)| (place, rest.trim()));
         match (place, place.split_once('.')) {
@@ -100,9 +105,16 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
     let wrong = |why: &str| Err(format!("`{table}.{column}`: {why}"));
     match found.columns[place].ty {
         Type::F64 => {
+            let (unit, complement) = match rest.strip_suffix("complement") {
+                Some(unit) if found.columns[place].unit == Unit::Percent => (unit.trim_end(), true),
+                Some(_) => return wrong("`complement` is what is left of a share"),
+                None => (rest, false),
+            };
             let scale =
-                factor(rest, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
-            Ok(Goal::Column { table: found, place, scale: scale.map_err(|why| format!("`{table}.{column}`: {why}"))? })
+                factor(unit, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
+            let (scale, counted) = scale.map_err(|why| format!("`{table}.{column}`: {why}"))?;
+            let (scale, offset) = if complement { (-scale, 100.0) } else { (scale, 0.0) };
+            Ok(Goal::Column { table: found, place, scale, offset, counted })
         }
         Type::Label => match rest.strip_prefix("as ").map(str::trim).or(rest.is_empty().then_some(column)) {
             Some(label) => Ok(Goal::Key { table: found, place, label: label.to_owned() }),
@@ -112,28 +124,35 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
     }
 }
 
-/// `KiB`, `4KiB`, `* 4096`: how much a 1 is, by `unit` for what is a unit.
-fn factor(text: &str, unit: impl Fn(&str) -> Result<(f64, Per), String>) -> Result<f64, String> {
+/// `KiB`, `4KiB`, `* 4096`: how much a 1 is, by `unit` for what is a unit, and whether it is one of the interval.
+fn factor(text: &str, unit: impl Fn(&str) -> Result<(f64, Per), String>) -> Result<(f64, bool), String> {
     if let Some(times) = text.strip_prefix('*') {
         let times = times.trim();
         return times
             .parse()
             .ok()
             .filter(|n: &f64| n.is_finite() && *n != 0.0)
+            .map(|times| (times, false))
             .ok_or(format!("`{times}` is no factor"));
     }
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (many, name) = text.split_at(digits);
     let many = if many.is_empty() { 1.0 } else { many.parse().map_err(|_| format!("`{many}` is no number"))? };
     match unit(name)? {
-        (each, Per::Value) => Ok(many * each),
-        _ => Err(format!("`{text}`: amounts and totals are for a `[[line]]`")),
+        (each, Per::Value) => Ok((many * each, false)),
+        (each, Per::Interval) => Ok((many * each, true)),
+        _ => Err(format!("`{text}`: totals are for a `[[line]]`")),
     }
+}
+
+/// The same for what is no column of a table, which knows no interval.
+fn plain(factor: (f64, bool)) -> Result<f64, String> {
+    if factor.1 { Err("counts of an interval are for columns of tables".to_owned()) } else { Ok(factor.0) }
 }
 
 fn metric(name: Option<&'static str>, rest: &str) -> Result<Goal, String> {
     if rest.is_empty() || rest.starts_with('*') {
-        let scale = if rest.is_empty() { 1.0 } else { factor(rest, |_| Ok((1.0, Per::Value)))? };
+        let scale = if rest.is_empty() { 1.0 } else { plain(factor(rest, |_| Ok((1.0, Per::Value)))?)? };
         return Ok(Goal::Metric { name, unit: "", scale });
     }
     let bare = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -144,7 +163,8 @@ fn metric(name: Option<&'static str>, rest: &str) -> Result<Goal, String> {
     let scale = factor(rest, |text| match text {
         "CPU" => Ok((1.0, Per::Value)),
         text => free_conversion(text).map(|read| (read.factor, read.per)),
-    })?;
+    })
+    .and_then(plain)?;
     Ok(Goal::Metric { name, unit, scale })
 }
 
@@ -153,6 +173,7 @@ pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
     let mut words: Vec<&str> = rest.split_ascii_whitespace().collect();
     let mut take = |wanted: &str| words.iter().position(|word| *word == wanted).map(|at| words.remove(at)).is_some();
     let (complement, says_unit) = (take("complement"), take("auto"));
+    let base = if says_unit && take("1000") { 1000.0 } else { 1024.0 };
     let better = ["higher", "lower", "neither"].into_iter().find(|better| take(better));
     let said = words.join(" ");
     let known = names::named(name);
@@ -173,9 +194,18 @@ pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
         }
     };
     let scale = factor(&said, |text| conversion(text, unit_of(unit)).map(|read| (read.factor, read.per)))
+        .and_then(plain)
         .map_err(|why| format!("`result.{name}`: {why}"))?;
     let whole = if said == "ratio" { 1.0 } else { 100.0 };
-    Ok(ResultGoal { name: name.to_owned(), unit, better, scale, says_unit, complement: complement.then_some(whole) })
+    Ok(ResultGoal {
+        name: name.to_owned(),
+        unit,
+        better,
+        scale,
+        says_unit,
+        base,
+        complement: complement.then_some(whole),
+    })
 }
 
 /// The unit of a result, whose symbol is `symbol`.
@@ -192,7 +222,7 @@ mod tests {
     #[test]
     fn places_are_columns_keys_metrics_and_results() {
         let column = |text: &str| match Goal::read(text) {
-            Ok(Goal::Column { table, place, scale }) => (table.name, table.columns[place].name, scale),
+            Ok(Goal::Column { table, place, scale, .. }) => (table.name, table.columns[place].name, scale),
             other => panic!("{other:?}"),
         };
         assert_eq!(column("mem.free_bytes 4KiB"), (mem::TABLE.name, "free_bytes", 4096.0));
@@ -221,7 +251,7 @@ mod tests {
             ("mem.free_bytes ms", "`ms` measures something else"),
             ("mem.host", "no column `host` to fill"),
             ("disk.device KiB", "expected nothing behind it, or `as LABEL`"),
-            ("disk.reads_per_s total", "amounts and totals are for a `[[line]]`"),
+            ("disk.reads_per_s total", "totals are for a `[[line]]`"),
             ("result.latency_meen ms", "did you mean `latency_mean`"),
             ("result.latency_mean lower", "leave it away"),
             ("free", "is no place: expected"),

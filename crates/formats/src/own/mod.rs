@@ -4,6 +4,7 @@
 //! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` parses where a value goes. `read.rs` and `tables.rs` read texts by
 //! them. Nothing here opens a file: the caller with a store hands in texts. `docs/own-formats.md` describes the file.
 
+mod coded;
 mod compile;
 mod document;
 mod documents;
@@ -20,14 +21,17 @@ mod tables;
 pub(crate) mod tests;
 mod unit;
 mod value;
+pub(crate) mod words;
 
 use super::{About, Head, Input, Out, OwnFormat, Sure, any};
+pub(crate) use coded::{Classes, Coded};
 use compile::Rules;
 pub use document::Wrong;
-use document::{Keys, Source};
+pub(crate) use document::{Keys, Source};
 use documents::Document;
+pub(crate) use goal::Goal;
 pub use json_rows::JsonRows;
-use recognise::Recognise;
+use recognise::{Compile, Recognise};
 use report::Report;
 
 /// The longest file of a format.
@@ -41,6 +45,7 @@ pub struct TextFormat {
     rules: Option<Rules>,
     report: Option<Report>,
     document: Option<Document>,
+    coded: Option<Coded>,
 }
 
 impl TextFormat {
@@ -76,16 +81,18 @@ impl TextFormat {
         let about = TextFormat::outlined(&top, name, file, digest)?;
         let report = Report::read(name, &top)?;
         let json = Document::read(&top)?;
-        let rules = match (top.value("line").or(top.value("pairs")), report.is_some() || json.is_some()) {
+        let coded = Coded::read(name, &top)?;
+        let whole = report.is_some() || json.is_some() || coded.is_some();
+        let rules = match (top.value("line").or(top.value("pairs")), whole) {
             (None, true) => None,
-            (Some(line), _) if report.is_some() => {
+            (Some(line), _) if report.is_some() || coded.is_some() => {
                 let why = "a text is read by `[[table]]`, or by `[[line]]` and `[pairs]`, not by both: leave one of them away";
                 return Err(source.wrong(line.span().start, why));
             }
             _ => Some(Rules::read(name, &top)?),
         };
-        let recognise = TextFormat::recognised(&top)?;
-        let format = TextFormat { about, recognise, rules, report, document: json };
+        let recognise = TextFormat::recognised(&top, Compile::Now)?;
+        let format = TextFormat { about, recognise, rules, report, document: json, coded };
         if let Some(example) = top.text("example")?
             && format.recognise.is_some()
             && format.sniff(&Head { text: example.text }) != Sure::Certain
@@ -114,11 +121,11 @@ impl TextFormat {
     }
 
     /// How its texts are recognised, if they are.
-    fn recognised(top: &Keys<'_, '_>) -> Result<Option<Recognise>, Wrong> {
+    fn recognised(top: &Keys<'_, '_>, compile: Compile) -> Result<Option<Recognise>, Wrong> {
         let pairs = top.table("pairs", "[pairs]", results::OF_PAIRS)?;
         let between = pairs.map(|pairs| pairs.text("between")).transpose()?.flatten().map_or(":", |said| said.text);
         let keys = top.table("recognise", "[recognise]", recognise::KEYS)?;
-        keys.map(|keys| Recognise::read(keys, between)).transpose()
+        keys.map(|keys| Recognise::read(keys, between, compile)).transpose()
     }
 
     /// The line of `[recognise]`, for messages.
@@ -137,6 +144,9 @@ impl OwnFormat for TextFormat {
     }
 
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        if let Some(coded) = &self.coded {
+            return coded.run(input, out);
+        }
         let is_json = self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with('{');
         match (&self.document, &self.report, &self.rules) {
             (Some(document), ..) if is_json => document.run(input, out),

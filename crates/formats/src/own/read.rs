@@ -32,7 +32,7 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 pub(super) fn read(rules: &Rules, input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::new(rules, &input.head(), out);
     while input.line().is_some() {
-        let (number, text) = (input.number(), input.text().trim_end());
+        let (number, text) = (input.number(), rules.last_state(input.text().trim_end()));
         if text.is_empty() || rules.ignore.iter().any(|pattern| pattern.is_match(text)) {
             continue;
         }
@@ -48,6 +48,15 @@ pub(super) fn read(rules: &Rules, input: &mut Input<'_>, out: &mut Out<'_>) {
                 None => out.unknown(number, text, "no pattern matches"),
             },
         }
+    }
+    reader.runs.end(out);
+}
+
+impl Rules {
+    /// Of a line that was drawn over what counts.
+    fn last_state<'l>(&self, line: &'l str) -> &'l str {
+        let last = || line.rsplit('\r').map(str::trim).find(|part| !part.is_empty());
+        if self.overwritten { last().unwrap_or(line) } else { line }
     }
 }
 
@@ -65,6 +74,7 @@ struct Reader<'r> {
     text: String,
     labels: Labels,
     runs: Runs,
+    section: usize,
     /// The host, as far as the content names it: part of what distinguishes series.
     host: String,
 }
@@ -104,6 +114,7 @@ impl<'r> Reader<'r> {
             text: String::new(),
             labels: Labels::default(),
             runs: Runs::new(),
+            section: 0,
             host: String::new(),
         };
         reader.ticker = reader.usual(head, out.hints());
@@ -129,8 +140,12 @@ impl<'r> Reader<'r> {
 
     /// The first pattern that matches a line; the places of its groups are set then.
     fn matching(&mut self, text: &str) -> Option<usize> {
+        let section = self.section;
+        let is_of = |line: &Line| line.within.is_empty() || line.within.contains(&section);
         let each = self.rules.lines.iter().zip(&mut self.places).enumerate();
-        each.filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at)).next()
+        each.filter(|(_, (line, _))| is_of(line))
+            .filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at))
+            .next()
     }
 
     /// Whether a line is around outputs that are each of a moment: a time, or the prompt with the command.
@@ -157,15 +172,7 @@ impl<'r> Reader<'r> {
         for (place, row) in line.rows.iter().enumerate() {
             self.row((at, place), row, number, text, out);
         }
-        if line.begins {
-            self.runs.begin();
-        }
-        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
-        for rule in &line.results {
-            if let Err(found) = self.runs.write(rule, |from| values.get(from), out) {
-                out.unknown(number, found, "no figure");
-            }
-        }
+        self.results(line, at, number, text, out);
         // An event is at a moment between samples, and ends no interval.
         if line.is_event {
             (self.t, self.dt) = before;
@@ -176,6 +183,35 @@ impl<'r> Reader<'r> {
         for (own, slot) in &line.keep {
             let value = group(&self.places[at], Some(*own)).filter(|value| !value.is_empty());
             self.kept[*slot] = value.map(|value| value.chars().take(LONGEST_KEPT).collect());
+        }
+    }
+
+    /// Writes the results of a line, and what it says about the report.
+    fn results(&mut self, line: &Line, at: usize, number: u64, text: &str, out: &mut Out<'_>) {
+        if let Some(section) = line.section {
+            self.section = section;
+            self.runs.begin_buckets();
+        }
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        let get = |from| values.get(from);
+        if let Some(name) = &line.begins {
+            self.runs.begin_of(name, get, out);
+        }
+        let mut bad = None;
+        for rule in &line.results {
+            bad = bad.or(self.runs.write(rule, get, out).err());
+        }
+        for rule in &line.sums {
+            bad = bad.or(self.runs.add(rule, get).err());
+        }
+        if let Some(rule) = &line.bucket {
+            bad = bad.or(self.runs.bucket(rule, get, out).err());
+        }
+        if let Some(found) = bad {
+            out.unknown(number, found, "no figure");
+        }
+        if let Some(note) = &line.note {
+            out.note(number, note);
         }
     }
 

@@ -1,21 +1,54 @@
 //! How a format of a store recognises its texts: by what only its tool prints, or not at all.
 
+use std::sync::OnceLock;
+
 use regex::Regex;
 
 use super::{
     compile::pattern,
-    document::{Keys, Said, Wrong},
+    document::{Keys, Said, Source, Wrong},
     results::{Pairs, same_key},
 };
 use crate::{Head, Sure, document::is_document, stamp};
 
+/// When patterns are compiled: at once, so that a wrong one is an error, or when a text has all else that is asked for. Nearly
+/// none has, so that nobody pays for the patterns of formats that are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compile {
+    Now,
+    Later,
+}
+
+/// A pattern that is compiled when it is first asked.
+#[derive(Clone, Debug)]
+struct Pattern {
+    text: String,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    fn read(source: Source<'_>, said: Said<'_>, whole: String, compile: Compile) -> Result<Pattern, Wrong> {
+        let regex = OnceLock::new();
+        if compile == Compile::Now {
+            let _ = regex.set(Some(pattern(source, said, &whole)?));
+        }
+        Ok(Pattern { text: whole, regex })
+    }
+
+    fn is_match(&self, line: &str) -> bool {
+        self.regex.get_or_init(|| Regex::new(&self.text).ok()).as_ref().is_some_and(|regex| regex.is_match(line))
+    }
+}
+
 /// What a text must have to be the format's.
 #[derive(Clone, Debug)]
 pub(super) struct Recognise {
-    begins: Option<Regex>,
-    contains: Vec<Regex>,
+    begins: Option<Pattern>,
+    contains: Vec<Pattern>,
     /// Patterns of which some line must match one.
-    some: Vec<Regex>,
+    some: Vec<Pattern>,
+    /// Patterns of lines that make it likely, and no more.
+    likely: Vec<Pattern>,
     /// Words that some line has one after the other: one of these.
     header: Vec<String>,
     /// Whether the line below that one has as many words.
@@ -26,11 +59,13 @@ pub(super) struct Recognise {
     /// Keys of pairs, each of some line, and the text after a key.
     pairs: Vec<String>,
     between: String,
+    /// Texts that a document of JSON has, where the format is JSON too.
+    json: Vec<String>,
 }
 
 /// Keys of `[recognise]`.
 pub(super) const KEYS: &[&str] =
-    &["begins", "contains", "some", "header", "row_below", "has", "lacks", "pairs", "instead_of"];
+    &["begins", "contains", "some", "likely", "header", "row_below", "has", "lacks", "pairs", "json", "instead_of"];
 
 /// What many programs print. Who recognises one of these would claim the texts of others.
 pub(super) const COMMONPLACE: &[&str] = &[
@@ -56,15 +91,16 @@ pub(super) const COMMONPLACE: &[&str] = &[
 
 impl Recognise {
     /// Reads `[recognise]`.
-    pub(super) fn read(keys: Keys<'_, '_>, between: &str) -> Result<Recognise, Wrong> {
+    pub(super) fn read(keys: Keys<'_, '_>, between: &str, compile: Compile) -> Result<Recognise, Wrong> {
         let source = keys.source;
         let begins = match keys.text("begins")? {
-            Some(said) => Some(pattern(source, said, &format!("^(?:{})", said.text))?),
+            Some(said) => Some(Pattern::read(source, said, format!("^(?:{})", said.text), compile)?),
             None => None,
         };
-        let whole = |said: &Said<'_>| pattern(source, *said, &format!("^(?:{})$", said.text));
+        let whole = |said: &Said<'_>| Pattern::read(source, *said, format!("^(?:{})$", said.text), compile);
         let contains: Result<Vec<_>, _> = keys.texts("contains")?.iter().map(whole).collect();
         let some: Result<Vec<_>, _> = keys.texts("some")?.iter().map(whole).collect();
+        let likely: Result<Vec<_>, _> = keys.texts("likely")?.iter().map(whole).collect();
         let instead_of = keys.text("instead_of")?;
         if let Some(said) = instead_of.filter(|said| crate::format(said.text).is_none()) {
             let near = super::document::perhaps(said.text, crate::formats().map(|format| format.name));
@@ -77,12 +113,14 @@ impl Recognise {
             begins,
             contains: contains?,
             some: some?,
+            likely: likely?,
             header: texts("header")?,
             row_below: keys.flag("row_below")?,
             has: texts("has")?,
             lacks: texts("lacks")?,
             pairs: texts("pairs")?,
             between: between.to_owned(),
+            json: texts("json")?,
         };
         if recognise.asks_nothing() {
             let why = "[recognise] has nothing that a text must contain: add `begins = '…'`, `contains = ['…']` or `header = \"…\"`, \
@@ -96,7 +134,7 @@ impl Recognise {
         self.begins.is_none()
             && self.contains.is_empty()
             && self.some.is_empty()
-            && [&self.header, &self.has, &self.pairs].into_iter().all(Vec::is_empty)
+            && [&self.header, &self.has, &self.pairs, &self.json].into_iter().all(Vec::is_empty)
     }
 
     /// What many programs print and it would take too.
@@ -106,9 +144,12 @@ impl Recognise {
 
     fn claims(&self, head: &Head<'_>) -> bool {
         let has = |text: &String| memchr::memmem::find(head.text.as_bytes(), text.as_bytes()).is_some();
-        self.begins.as_ref().is_none_or(|begins| begins.is_match(head.first()))
-            && self.has.iter().all(has)
+        if !self.json.is_empty() && head.text.trim_start().starts_with('{') {
+            return self.json.iter().all(has);
+        }
+        self.has.iter().all(has)
             && !self.lacks.iter().any(has)
+            && self.begins.as_ref().is_none_or(|begins| begins.is_match(head.first()))
             && (self.header.is_empty() || self.header.iter().any(|words| self.has_header(head, words)))
             && self.pairs.iter().all(|key| head.any(|line| self.is_pair(line, key)))
             && self.contains.iter().all(|pattern| head.any(|line| pattern.is_match(line)))
@@ -138,6 +179,11 @@ impl Recognise {
 
     /// Certain, or no.
     pub(super) fn sniff(&self, head: &Head<'_>) -> Sure {
-        Sure::Certain.when(self.claims(head) && !is_document(head.text))
+        let sure = if self.claims(head) {
+            Sure::Certain
+        } else {
+            Sure::Likely.when(head.any(|line| self.likely.iter().any(|pattern| pattern.is_match(line))))
+        };
+        sure.min(Sure::Certain.when(sure > Sure::No && !is_document(head.text)))
     }
 }

@@ -105,8 +105,10 @@ impl Report {
         let report = top.table("report", "[report]", OF_REPORT)?;
         if tables.is_empty() {
             return match report {
-                Some(report) => Err(source.wrong(report.at, "[report] is of a [[table]]: add one")),
-                None => Ok(None),
+                Some(report) if top.value("reader").is_none() => {
+                    Err(source.wrong(report.at, "[report] is of a [[table]]: add one"))
+                }
+                _ => Ok(None),
             };
         }
         let tables: Result<Vec<_>, _> = tables.into_iter().map(table).collect();
@@ -118,6 +120,11 @@ impl Report {
 }
 
 impl Pace {
+    /// What `[report]` says.
+    pub(super) fn of(top: &Keys<'_, '_>, name: &'static str) -> Result<Pace, Wrong> {
+        Pace::read(top.table("report", "[report]", OF_REPORT)?, name)
+    }
+
     fn read(keys: Option<Keys<'_, '_>>, name: &'static str) -> Result<Pace, Wrong> {
         let tool = Tool { name, takes: "", every: None, counters: false, default_s: 1.0, first_since_boot: false };
         let mut pace = Pace { kind: Kind::Intervals, tool, alone: false, alone_with: None, header_every: 0 };
@@ -202,7 +209,11 @@ fn table(keys: Keys<'_, '_>) -> Result<TableRule, Wrong> {
 }
 
 /// A text, or one for each time that the word comes in a header.
-fn said<'t>(keys: &Keys<'t, '_>, key: Said<'_>, value: &'t Spanned<DeValue<'_>>) -> Result<Vec<Said<'t>>, Wrong> {
+pub(super) fn said<'t>(
+    keys: &Keys<'t, '_>,
+    key: Said<'_>,
+    value: &'t Spanned<DeValue<'_>>,
+) -> Result<Vec<Said<'t>>, Wrong> {
     let expected = "a text such as \"mem.free_bytes KiB\", or a list of them for a word that comes again";
     let one = |value: &'t Spanned<DeValue<'_>>| match value.get_ref().as_str() {
         Some(text) => Ok(Said { text, at: value.span().start }),
@@ -218,7 +229,9 @@ impl TableRule {
     fn column(&mut self, word: &str, goal: Goal) -> Result<(), String> {
         let header = lasting(word);
         self.fields.push(match goal {
-            Goal::Column { table, place, scale } => Field::column(header, table, place).times(scale),
+            Goal::Column { table, place, scale, offset, counted } => {
+                Field::column(header, table, place).times(scale).plus(offset).counted(counted)
+            }
             Goal::Metric { name, unit, scale } => Field::metric(header, unit).called(name).times(scale),
             Goal::Skip => Field::skip(header),
             Goal::Result(_) => return Err("a table has samples; results are of [pairs] or a `[[line]]`".to_owned()),
@@ -235,7 +248,7 @@ impl Devices {
     fn read(keys: Keys<'_, '_>) -> Result<Devices, Wrong> {
         let to = keys.needed("to", "\"disk.transfers_per_s\"")?;
         let wrong = |why: String| keys.source.wrong(to.at, why);
-        let Goal::Column { table, place, scale } = Goal::read(to.text).map_err(wrong)? else {
+        let Goal::Column { table, place, scale, counted: false, .. } = Goal::read(to.text).map_err(wrong)? else {
             return Err(wrong("`to` is no column of numbers".to_owned()));
         };
         let Some(key) = table.index_of("device") else {

@@ -1,11 +1,21 @@
 //! Results of a run by a description: figures of a pattern's groups, and pairs of a key and a value.
 
+use toml::de::DeValue;
+
 use super::{
-    document::{Keys, Wrong},
+    document::{Keys, Wrong, number_of},
     goal::{self, Goal, ResultGoal},
     value::{From, Groups, Template},
 };
-use crate::{Out, load::names::Results, number};
+use crate::{
+    Out,
+    generic::labels::Labels,
+    load::{
+        names::{LATENCY_BUCKETS, Results},
+        repeats::Repeats,
+    },
+    number,
+};
 
 /// Keys of `[pairs]`.
 pub(super) const OF_PAIRS: &[&str] = &["between", "begins", "keys"];
@@ -16,47 +26,116 @@ const PERCENTILE: &str = "percentile ";
 #[derive(Debug)]
 pub(super) struct ResultRule {
     goal: ResultGoal,
-    from: From,
+    figure: Figure,
     /// Which percentile of the latency it is, where it is one.
     percent: Option<Template>,
     /// Of what, where not of all.
     operation: Template,
 }
 
+/// What a result is made of.
+#[derive(Clone, Copy, Debug)]
+enum Figure {
+    Group(From),
+    /// One by another.
+    Ratio(From, From),
+    Constant(f64),
+    /// What lines of the report added up.
+    Sum,
+}
+
+impl Figure {
+    /// Reads `{group} unit`, `{group} / {group} unit` and `sum`, and gives what stands behind the groups.
+    fn read<'t>(value: &'t str, groups: Groups<'_>) -> Result<(Figure, &'t str), String> {
+        if value == "sum" {
+            return Ok((Figure::Sum, ""));
+        }
+        let group = |text: &'t str| text.trim().strip_prefix('{').and_then(|rest| rest.split_once('}'));
+        let wrong = || format!("`{value}` is no figure: expected `{{group}}`, with a unit behind it");
+        let (from, unit) = group(value).ok_or_else(wrong)?;
+        let from = groups.find(from)?;
+        match unit.trim().strip_prefix("/ ").and_then(group) {
+            Some((by, unit)) => Ok((Figure::Ratio(from, groups.find(by)?), unit.trim())),
+            None => Ok((Figure::Group(from), unit.trim())),
+        }
+    }
+}
+
 impl ResultRule {
-    /// Reads the table `results` of a `[[line]]`.
+    /// Reads the table `results` or `sums` of a `[[line]]`.
     pub(super) fn read_all(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<ResultRule>, Wrong> {
         let mut rules = Vec::new();
         // In the order of the file, which is that of the rows.
         let mut all: Vec<_> = keys.all().collect();
         all.sort_by_key(|(key, _)| key.at);
         for (key, value) in all {
-            let Some(text) = value.get_ref().as_str() else {
-                return Err(keys.wrong_type(key.text, value, "a text such as \"{us} us\""));
-            };
             let wrong = |why| keys.source.wrong(value.span().start, format!("`{}`: {why}", key.text));
-            rules.push(ResultRule::read(key.text, text, groups).map_err(wrong)?);
+            let several = value.get_ref().as_array().map(|values| values.iter()).into_iter().flatten();
+            let one = Some(value).filter(|value| !matches!(value.get_ref(), DeValue::Array(_)));
+            for value in one.into_iter().chain(several) {
+                let rule = match (value.get_ref().as_str(), number_of(value.get_ref())) {
+                    (Some(text), _) => ResultRule::read(key.text, text, groups),
+                    (None, Some(number)) => ResultRule::constant(key.text, number, groups),
+                    _ => return Err(keys.wrong_type(key.text, value, "a text such as \"{us} us\", or a number")),
+                };
+                rules.push(rule.map_err(wrong)?);
+            }
         }
         Ok(rules)
     }
 
     fn read(key: &str, value: &str, groups: Groups<'_>) -> Result<ResultRule, String> {
+        let (figure, unit) = Figure::read(value, groups)?;
+        ResultRule::of(key, figure, unit, groups)
+    }
+
+    fn constant(key: &str, number: f64, groups: Groups<'_>) -> Result<ResultRule, String> {
+        ResultRule::of(key, Figure::Constant(number), "", groups)
+    }
+
+    fn of(key: &str, figure: Figure, unit: &str, groups: Groups<'_>) -> Result<ResultRule, String> {
         let (name, operation) = match key.split_once('[') {
             Some((name, operation)) => (name, operation.trim_end_matches(']')),
             None => (key, ""),
         };
-        let (from, unit) = value
-            .strip_prefix('{')
-            .and_then(|rest| rest.split_once('}'))
-            .ok_or_else(|| format!("`{value}` is no figure: expected `{{group}}`, with a unit behind it"))?;
         let percent = name.strip_prefix(PERCENTILE).map(|which| Template::read(which, groups)).transpose()?;
         let name = if percent.is_some() { "latency_max" } else { name };
-        Ok(ResultRule {
-            goal: goal::result(name, unit.trim())?,
-            from: groups.find(from)?,
-            percent,
-            operation: Template::read(operation, groups)?,
-        })
+        let operation = Template::read(operation, groups)?;
+        Ok(ResultRule { goal: goal::result(name, unit)?, figure, percent, operation })
+    }
+}
+
+/// A bucket of the latency: `bucket = { below = "{hi} s", count = "{n}" }`.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    below: From,
+    goal: ResultGoal,
+    count: From,
+    /// The count is of all values that are not above, and not of those in the bucket.
+    is_total: bool,
+    labels: Vec<(String, Template)>,
+}
+
+/// Keys of `bucket`.
+const OF_BUCKET: &[&str] = &["below", "count", "labels"];
+
+impl Bucket {
+    /// Reads `bucket` of a `[[line]]`, if it is there.
+    pub(super) fn read(line: Keys<'_, '_>, groups: Groups<'_>) -> Result<Option<Bucket>, Wrong> {
+        let Some(keys) = line.table("bucket", "bucket", OF_BUCKET)? else { return Ok(None) };
+        let wrong = |why| keys.source.wrong(keys.at, format!("`bucket`: {why}"));
+        let figure = |text| match Figure::read(text, groups)? {
+            (Figure::Group(from), unit) => Ok((from, unit)),
+            _ => Err(format!("`{text}` is no group, with a unit behind it")),
+        };
+        let (below, unit) = figure(keys.needed("below", "\"{ms} ms\"")?.text).map_err(wrong)?;
+        let (count, total) = figure(keys.needed("count", "\"{count}\", or \"{count} total\"")?.text).map_err(wrong)?;
+        let labels = match keys.table("labels", "labels", &[])? {
+            Some(labels) => super::compile::read_labels(labels, groups)?,
+            None => Vec::new(),
+        };
+        let goal = goal::result("latency_max", unit).map_err(wrong)?;
+        Ok(Some(Bucket { below, goal, count, is_total: total == "total", labels }))
     }
 }
 
@@ -67,18 +146,86 @@ pub(super) struct Runs {
     written: bool,
     results: Results,
     text: String,
+    /// How often each text came with which a report begins.
+    repeats: Repeats,
+    /// What lines of the report added up so far.
+    sums: Vec<(ResultGoal, String, f64)>,
+    /// Where the next bucket begins, and how many values are below.
+    edge: (f64, f64),
 }
 
 impl Runs {
     pub(super) fn new() -> Runs {
-        Runs { number: 1, written: false, results: Results::default(), text: String::new() }
+        Runs {
+            number: 1,
+            written: false,
+            results: Results::default(),
+            text: String::new(),
+            repeats: Repeats::default(),
+            sums: Vec::new(),
+            edge: (0.0, 0.0),
+        }
     }
 
     /// A report begins, unless nothing came since one began.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, out: &mut Out<'_>) {
+        self.end(out);
         if std::mem::take(&mut self.written) {
             self.number = self.number.saturating_add(1);
             self.results = Results::nth(self.number);
+        }
+    }
+
+    /// The report of what a text names begins: another one where it came before.
+    pub(super) fn begin_of<'v>(&mut self, name: &Template, get: impl Fn(From) -> Option<&'v str>, out: &mut Out<'_>) {
+        if !name.has_group() {
+            return self.begin(out);
+        }
+        self.end(out);
+        name.fill(get, &mut self.text);
+        self.results = self.repeats.next(&self.text);
+    }
+
+    /// A report ends: what was added up is written.
+    pub(super) fn end(&mut self, out: &mut Out<'_>) {
+        self.edge = (0.0, 0.0);
+        for (goal, operation, sum) in std::mem::take(&mut self.sums) {
+            self.results.named(out, &goal.name, &operation, Some(sum), goal.unit, goal.better);
+        }
+    }
+
+    /// A distribution begins.
+    pub(super) fn begin_buckets(&mut self) {
+        self.edge = (0.0, 0.0);
+    }
+
+    /// The figure of a rule in its unit; as an error a text that is none.
+    fn figure<'v>(
+        &mut self,
+        rule: &ResultRule,
+        get: &impl Fn(From) -> Option<&'v str>,
+    ) -> Result<Option<f64>, &'v str> {
+        let text = |from: From| get(from).map(str::trim).filter(|text| !text.is_empty());
+        match rule.figure {
+            Figure::Constant(value) => Ok(Some(value)),
+            Figure::Sum => {
+                let of = |(goal, operation, _): &(ResultGoal, String, f64)| {
+                    goal.name == rule.goal.name && *operation == self.text
+                };
+                Ok(self.sums.iter().position(of).map(|at| self.sums.remove(at).2))
+            }
+            Figure::Group(from) => match text(from) {
+                Some(found) => match rule.goal.of(found) {
+                    None if is_none(found) => Ok(None),
+                    value => value.map(Some).ok_or(found),
+                },
+                None => Ok(None),
+            },
+            Figure::Ratio(from, by) => {
+                let (Some(found), Some(by)) = (text(from), text(by)) else { return Ok(None) };
+                let (value, by) = number(found).zip(number(by)).ok_or(found)?;
+                Ok((by > 0.0).then(|| rule.goal.value(value / by)))
+            }
         }
     }
 
@@ -89,23 +236,59 @@ impl Runs {
         get: impl Fn(From) -> Option<&'v str>,
         out: &mut Out<'_>,
     ) -> Result<(), &'v str> {
-        let Some(text) = get(rule.from).map(str::trim).filter(|text| !text.is_empty()) else { return Ok(()) };
-        let value = rule.goal.of(text).ok_or(text)?;
-        let percent = rule.percent.as_ref().map(|which| {
-            which.fill(&get, &mut self.text);
-            number(&self.text).ok_or(text)
-        });
-        let percent = percent.transpose()?;
         rule.operation.fill(&get, &mut self.text);
+        let Some(value) = self.figure(rule, &get)? else { return Ok(()) };
         self.written = true;
-        match percent {
-            Some(percent) => {
-                self.results.percentile(out, percent, &self.text, value);
-            }
-            None => {
-                self.results.named(out, &rule.goal.name, &self.text, Some(value), rule.goal.unit, rule.goal.better);
-            }
+        let Some(which) = &rule.percent else {
+            self.results.named(out, &rule.goal.name, &self.text, Some(value), rule.goal.unit, rule.goal.better);
+            return Ok(());
+        };
+        let operation = std::mem::take(&mut self.text);
+        which.fill(&get, &mut self.text);
+        let percent = number(&self.text).ok_or("")?;
+        self.results.percentile(out, percent, &operation, value);
+        Ok(())
+    }
+
+    /// Adds a line's figure to those of its report.
+    pub(super) fn add<'v>(&mut self, rule: &ResultRule, get: impl Fn(From) -> Option<&'v str>) -> Result<(), &'v str> {
+        rule.operation.fill(&get, &mut self.text);
+        let Some(value) = self.figure(rule, &get)? else { return Ok(()) };
+        self.written = true;
+        let same = |(goal, operation, _): &&mut (ResultGoal, String, f64)| {
+            goal.name == rule.goal.name && *operation == self.text
+        };
+        match self.sums.iter_mut().find(same) {
+            Some((.., sum)) => *sum += value,
+            None => self.sums.push((rule.goal.clone(), self.text.clone(), value)),
         }
+        Ok(())
+    }
+
+    /// Writes a line's bucket; gives a text that is no figure.
+    pub(super) fn bucket<'v>(
+        &mut self,
+        rule: &Bucket,
+        get: impl Fn(From) -> Option<&'v str>,
+        out: &mut Out<'_>,
+    ) -> Result<(), &'v str> {
+        let text = |from: From| get(from).map_or("", str::trim);
+        let (below, count) = (text(rule.below), text(rule.count));
+        let hi = rule.goal.of(below).ok_or(below)?;
+        let count = number(count).ok_or(count)?;
+        let (lo, before) = self.edge;
+        let inside = if rule.is_total { count - before } else { count };
+        if inside > 0.0 && hi > lo {
+            let mut labels = Labels::default();
+            for (name, label) in &rule.labels {
+                if label.fill(&get, &mut self.text) {
+                    labels.push(name, &self.text);
+                }
+            }
+            out.bucket(None, None, LATENCY_BUCKETS, labels.text(), lo, hi, "ms", inside);
+            self.edge.1 = before + inside;
+        }
+        self.edge.0 = hi;
         Ok(())
     }
 
@@ -114,14 +297,23 @@ impl Runs {
         let (key, value) = pairs.cut(line).ok_or("neither a pattern nor a key and its value")?;
         let (known, goal) = pairs.find(key).ok_or("no key that is known")?;
         if pairs.begins.as_ref() == Some(known) {
-            self.begin();
+            self.begin(out);
         }
         let Some(goal) = goal else { return Ok(()) };
-        let value = goal.of(value).ok_or("no number behind the key")?;
+        let value = match goal.of(value) {
+            None if is_none(value) => return Ok(()),
+            value => value.ok_or("no number behind the key")?,
+        };
         self.written = true;
         self.results.named(out, &goal.name, "", Some(value), goal.unit, goal.better);
         Ok(())
     }
+}
+
+/// Whether a text says that there is no figure: `NaN secs`.
+fn is_none(text: &str) -> bool {
+    let first = text.split(' ').next().unwrap_or_default();
+    matches!(first, "NaN" | "nan" | "-nan" | "N/A" | "-")
 }
 
 /// The text after the keys of lines `key: value`.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::{
     TextFormat, Wrong, compile,
     document::{Keys, Source},
-    recognise::Recognise,
+    recognise::{Compile, Recognise},
 };
 use crate::{About, Family, Format, Head, Input, Out, OwnFormat, Sure};
 
@@ -41,7 +41,8 @@ impl Shipped {
     }
 
     fn sniff(&self, head: &Head<'_>) -> Sure {
-        let recognise = self.recognise.get_or_init(|| self.top(TextFormat::recognised).flatten());
+        let recognise =
+            self.recognise.get_or_init(|| self.top(|top| TextFormat::recognised(top, Compile::Later)).flatten());
         recognise.as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
     }
 
@@ -86,10 +87,11 @@ macro_rules! described {
 
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
-    "linux" of Linux: "kubectl-top", "numactl", "nvidia-smi-table";
-    "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat";
+    "linux" of Linux: "kubectl-top", "lscpu", "numactl", "nvidia-smi-table";
+    "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
+        "bsd-iostat", "hpux-iostat";
     "trace" of Trace: "go-gctrace", "pprof-top";
-    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf", "db-bench";
+    "load" of Load: "ab", "bonnie", "db-bench", "dd", "ghz", "h2load", "hey", "httperf", "oha", "siege", "sockperf", "stream";
     "database" of Database: "explain-analyze", "processlist", "mysqltuner";
 }
 
@@ -118,6 +120,12 @@ pub(super) fn named(name: &str) -> Option<&'static TextFormat> {
 /// What the described format called `name` is.
 pub(super) fn about(name: &str) -> Option<&'static About> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.about()
+}
+
+/// What the reader of a described format knows of it.
+#[cfg(test)]
+pub(crate) fn coded(name: &str) -> &'static super::Coded {
+    named(name).and_then(|format| format.coded.as_ref()).expect("a description with a reader")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ mod moment;
 mod plan;
 mod sample;
 mod section;
-mod sections;
 mod stamp;
 mod sysv;
 mod write;

@@ -2,10 +2,7 @@
 
 use fenxi_model::{Table, catalog::mem};
 
-use super::{
-    section::{OTHER, Section, To},
-    sections::SECTIONS,
-};
+use super::section::{OTHER, SYSSTAT, Section, To};
 
 /// Where the columns under one header go.
 #[derive(Debug)]
@@ -66,7 +63,7 @@ pub(super) enum Interrupts {
 impl Plan {
     /// Plans for the column names of a header line.
     pub(super) fn of_header(headers: &[&str]) -> Plan {
-        Plan::among(SECTIONS, headers)
+        Plan::among(&SYSSTAT, headers)
     }
 
     /// Plans for the column names of a header line of one of `sections`.
@@ -103,7 +100,7 @@ impl Plan {
         }
         for (i, header) in headers.iter().enumerate() {
             if let Some(key) = section.key_index(header) {
-                plan.keys.push((i, section.keys[key].label, section.keys[key].places));
+                plan.keys.push((i, &section.keys[key].label, &section.keys[key].places));
                 plan.tail = i > 0 && i + 1 == headers.len();
             } else {
                 plan.value(section, i, header);
@@ -170,7 +167,7 @@ impl Plan {
 /// All places of `table` that any of `sections` fills.
 pub(super) fn places(sections: &'static [Section], table: &'static Table) -> Vec<usize> {
     let mut places = Vec::new();
-    for column in sections.iter().flat_map(|s| s.columns) {
+    for column in sections.iter().flat_map(|s| &s.columns) {
         let (of, all) = match column.to {
             To::Set(of, place, _, whole) => (of, [Some(place), whole]),
             To::Add(of, place, _) => (of, [Some(place), None]),

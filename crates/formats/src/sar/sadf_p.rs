@@ -11,8 +11,7 @@ use super::{
     moment::{Events, Moments, interval},
     plan::Plan,
     sar,
-    section::{OTHER, Section},
-    sections::SECTIONS,
+    section::{OTHER, SYSSTAT, Section},
     write::{Cells, Value, When, Writer},
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure};
@@ -48,7 +47,7 @@ fn section(device: &str, field: &str) -> Option<&'static Section> {
     // Sensors begin with the name of a chip: their kind follows from names like `fan1`.
     let kind = device.trim_end_matches(|c: char| c.is_ascii_digit());
     let named = |s: &Section| s.key_index(field).is_some() && s.keys.first().is_some_and(|k| k.label == kind);
-    SECTIONS.iter().find(|s| s.keys.is_empty() != keyed && (s.column(field).is_some() || named(s)))
+    SYSSTAT.iter().find(|s| s.keys.is_empty() != keyed && (s.column(field).is_some() || named(s)))
 }
 
 /// Whether the column is of interrupts: `all`, `cpu3` or `intr/s`.
@@ -146,7 +145,7 @@ impl Reader {
         let Some(t) = group.t else { return };
         let section = group.section.unwrap_or(&OTHER);
         let plan = self.plans.entry((std::ptr::from_ref(section), group.names.clone())).or_insert_with(|| {
-            let key = section.keys.first().and_then(|k| k.headers.first()).copied().unwrap_or("INTR");
+            let key = section.keys.first().and_then(|k| k.headers.first()).map_or("INTR", String::as_str);
             let mut headers = vec![key];
             headers.extend(group.names.split('\t').filter(|n| !n.is_empty()));
             // The place of the device is kept also where there is none.

@@ -1,46 +1,55 @@
-//! A section of sysstat's reports: its columns, its keys, and how JSON and XML call them.
+//! A section of reports of `sar` and `sadf`: its columns, its keys, and how JSON and XML call them, as `formats/sar/` says.
 
-use fenxi_model::{
-    AnySchema, Place, Table,
-    place::{F64, Label},
+use std::sync::LazyLock;
+
+use fenxi_model::Table;
+
+use crate::{
+    any::lasting,
+    own::{Goal, Keys, Source, Wrong},
 };
 
-use super::sections::SECTIONS;
+/// Sections of sysstat's reports but the interrupts, which have their CPUs in columns.
+pub(super) static SYSSTAT: LazyLock<Vec<Section>> =
+    LazyLock::new(|| read(include_str!("../../../../formats/sar/sysstat.toml")).unwrap_or_default());
+/// Sections of System V's.
+pub(super) static SYSV: LazyLock<Vec<Section>> =
+    LazyLock::new(|| read(include_str!("../../../../formats/sar/sysv.toml")).unwrap_or_default());
 
 /// One section of the reports.
 #[derive(Debug)]
 pub(super) struct Section {
     /// The elements of JSON and XML that carry its figures.
-    pub(super) names: &'static [&'static str],
+    names: Vec<String>,
     /// Columns that tell the rows of one moment apart.
-    pub(super) keys: &'static [Key],
+    pub(super) keys: Vec<Key>,
     /// A label that all its rows carry.
     pub(super) fixed: Option<(&'static Table, usize, &'static str)>,
     /// Columns with a place; at least one of them identifies the section.
-    pub(super) columns: &'static [Column],
+    pub(super) columns: Vec<Column>,
     /// Stands before the names of its metrics where other sections use the same ones.
-    pub(super) prefix: &'static str,
+    pub(super) prefix: String,
     /// What JSON and XML leave off the end of column names that are not listed.
-    pub(super) suffix: &'static str,
+    suffix: String,
 }
 
 /// A column that tells rows apart.
 #[derive(Debug)]
 pub(super) struct Key {
     /// How the reports head it.
-    pub(super) headers: &'static [&'static str],
+    pub(super) headers: Vec<String>,
     /// How a metric's label calls it.
-    pub(super) label: &'static str,
+    pub(super) label: String,
     /// The columns of tables it goes to.
-    pub(super) places: &'static [(&'static Table, usize)],
+    pub(super) places: Vec<(&'static Table, usize)>,
 }
 
 /// A column with a place.
 #[derive(Debug)]
 pub(super) struct Column {
-    pub(super) header: &'static str,
+    header: String,
     /// Its name in JSON and XML where it cannot be told from the header.
-    pub(super) alias: &'static str,
+    alias: String,
     pub(super) to: To,
 }
 
@@ -57,78 +66,97 @@ pub(super) enum To {
     Add(&'static Table, usize, f64),
 }
 
-pub(super) const fn set<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Column {
-    Column { header, alias: "", to: To::Set(table, place.index(), 1.0, None) }
-}
-
-/// Its values go to a column, and are parts of what is in column `whole`.
-pub(super) const fn set_part<S: AnySchema>(
-    header: &'static str,
-    table: &'static Table<S>,
-    place: Place<S, F64>,
-    whole: Place<S, F64>,
-) -> Column {
-    Column { header, alias: "", to: To::Set(table, place.index(), 1.0, Some(whole.index())) }
-}
-
-/// Its values are parts of what is in column `whole`.
-pub(super) const fn part<S: AnySchema>(
-    header: &'static str,
-    table: &'static Table<S>,
-    whole: Place<S, F64>,
-    factor: f64,
-) -> Column {
-    Column { header, alias: "", to: To::Add(table, whole.index(), factor) }
-}
-
-pub(super) const fn metric(header: &'static str) -> Column {
-    Column { header, alias: "", to: To::Metric }
-}
-
-pub(super) const fn skip(header: &'static str) -> Column {
-    Column { header, alias: "", to: To::Skip }
-}
-
-impl Column {
-    pub(super) const fn times(mut self, factor: f64) -> Column {
-        if let To::Set(table, place, _, sum) = self.to {
-            self.to = To::Set(table, place, factor, sum);
-        }
-        self
-    }
-
-    pub(super) const fn alias(mut self, alias: &'static str) -> Column {
-        self.alias = alias;
-        self
-    }
-}
-
-/// A section of which nothing is said.
-pub(super) const PLAIN: Section = Section { names: &[], keys: &[], fixed: None, columns: &[], prefix: "", suffix: "" };
-
 /// A section whose columns are all metrics.
-pub(super) static OTHER: Section = PLAIN;
+pub(super) static OTHER: Section = Section {
+    names: Vec::new(),
+    keys: Vec::new(),
+    fixed: None,
+    columns: Vec::new(),
+    prefix: String::new(),
+    suffix: String::new(),
+};
 
-/// A column of a table that a key goes to.
-pub(super) const fn place<S: AnySchema>(table: &'static Table<S>, place: Place<S, Label>) -> (&'static Table, usize) {
-    (table, place.index())
+const OF_SECTION: &[&str] = &["names", "keys", "fixed", "prefix", "suffix", "columns", "parts", "alias"];
+
+/// The sections that a file describes.
+fn read(text: &str) -> Result<Vec<Section>, Wrong> {
+    let source = Source { file: "formats/sar", text };
+    let document = source.parse()?;
+    let top = Keys::new(source, document.get_ref(), 0, "a file of sections", &["section"])?;
+    top.tables("section", "[[section]]", OF_SECTION)?.into_iter().map(Section::read).collect()
 }
 
-/// A label that all rows of a section carry in a column of `table`.
-pub(super) const fn labelled<S: AnySchema>(
-    table: &'static Table<S>,
-    place: Place<S, Label>,
-    label: &'static str,
-) -> (&'static Table, usize, &'static str) {
-    (table, place.index(), label)
+/// A column of a table that a text names.
+fn place(keys: &Keys<'_, '_>, text: &str) -> Result<(&'static Table, usize), Wrong> {
+    match Goal::read(text) {
+        Ok(Goal::Key { table, place, .. }) => Ok((table, place)),
+        _ => Err(keys.source.wrong(keys.at, format!("`{text}` is no column of texts"))),
+    }
 }
 
-/// A key that only metrics have.
-pub(super) const fn label(headers: &'static [&'static str], label: &'static str) -> Key {
-    Key { headers, label, places: &[] }
+fn texts(keys: &Keys<'_, '_>, key: &str) -> Result<Vec<String>, Wrong> {
+    Ok(keys.texts(key)?.into_iter().map(|said| said.text.to_owned()).collect())
+}
+
+fn text(keys: &Keys<'_, '_>, key: &str) -> Result<String, Wrong> {
+    Ok(keys.text(key)?.map_or(String::new(), |said| said.text.to_owned()))
+}
+
+impl Key {
+    fn read(keys: Keys<'_, '_>) -> Result<Key, Wrong> {
+        let places: Result<_, _> = keys.texts("to")?.iter().map(|said| place(&keys, said.text)).collect();
+        Ok(Key { headers: texts(&keys, "headers")?, label: text(&keys, "label")?, places: places? })
+    }
 }
 
 impl Section {
+    fn read(keys: Keys<'_, '_>) -> Result<Section, Wrong> {
+        let fixed = match keys.table("fixed", "fixed", &["to", "is"])? {
+            None => None,
+            Some(fixed) => {
+                let (table, at) = place(&fixed, &text(&fixed, "to")?)?;
+                Some((table, at, lasting(&text(&fixed, "is")?)))
+            }
+        };
+        let of = keys.tables("keys", "keys", &["headers", "label", "to"])?;
+        let mut section = Section {
+            names: texts(&keys, "names")?,
+            keys: of.into_iter().map(Key::read).collect::<Result<_, _>>()?,
+            fixed,
+            columns: Vec::new(),
+            prefix: text(&keys, "prefix")?,
+            suffix: text(&keys, "suffix")?,
+        };
+        let aliases = keys.table("alias", "[section.alias]", &[])?;
+        for (table, is_part) in [("columns", false), ("parts", true)] {
+            let Some(columns) = keys.table(table, "[section.columns]", &[])? else { continue };
+            for (header, _) in columns.all() {
+                let to = text(&columns, header.text)?;
+                let goal = Goal::read(&to).map_err(|why| keys.source.wrong(header.at, why))?;
+                let alias = aliases.map(|aliases| text(&aliases, header.text)).transpose()?.unwrap_or_default();
+                section.add(header.text, alias, &goal, is_part);
+            }
+        }
+        Ok(section)
+    }
+
+    fn add(&mut self, header: &str, alias: String, goal: &Goal, is_part: bool) {
+        let to = match *goal {
+            Goal::Column { table, place, scale, .. } if is_part => {
+                let known = self.columns.iter_mut().find(|known| known.header == header);
+                if let Some(Column { to: To::Set(.., whole), .. }) = known {
+                    *whole = Some(place);
+                    return;
+                }
+                To::Add(table, place, scale)
+            }
+            Goal::Column { table, place, scale, .. } => To::Set(table, place, scale, None),
+            Goal::Metric { .. } => To::Metric,
+            _ => To::Skip,
+        };
+        self.columns.push(Column { header: header.to_owned(), alias, to });
+    }
+
     /// The section under a header line with these column names.
     pub(super) fn of_header<'h>(
         sections: &'static [Section],
@@ -147,22 +175,22 @@ impl Section {
 
     /// The section that JSON or XML calls `name`.
     pub(super) fn of_element(name: &str) -> Option<&'static Section> {
-        SECTIONS.iter().find(|s| s.names.contains(&name))
+        SYSSTAT.iter().find(|s| s.names.iter().any(|known| known == name))
     }
 
     /// Which of its keys is headed `name`.
     pub(super) fn key_index(&self, name: &str) -> Option<usize> {
-        self.keys.iter().position(|k| k.headers.contains(&name))
+        self.keys.iter().position(|k| k.headers.iter().any(|header| header == name))
     }
 
     /// The column that text heads, and JSON or XML calls, `name`.
-    pub(super) fn column(&self, name: &str) -> Option<&'static Column> {
+    pub(super) fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.header == name)
     }
 
     /// The text header of what JSON or XML calls `name`.
     pub(super) fn header(&self, name: &str) -> String {
-        let by = |test: &dyn Fn(&Column) -> bool| self.columns.iter().find(|c| test(c)).map(|c| c.header.to_owned());
+        let by = |test: &dyn Fn(&Column) -> bool| self.columns.iter().find(|c| test(c)).map(|c| c.header.clone());
         let percent = name.strip_suffix("-percent").or_else(|| name.strip_prefix("percent-"));
         by(&|c| c.header == name || c.alias == name)
             .or_else(|| percent.map(|p| format!("%{p}")))
@@ -176,4 +204,22 @@ impl Section {
 /// Whether text heads a key so; JSON's names for keys are too general to tell anything.
 fn is_heading(name: &str) -> bool {
     name.bytes().all(|b| b.is_ascii_uppercase()) || matches!(name, "cpu" | "device")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_sections_are_right() {
+        for (text, sections) in [
+            (include_str!("../../../../formats/sar/sysstat.toml"), 42),
+            (include_str!("../../../../formats/sar/sysv.toml"), 7),
+        ] {
+            match read(text) {
+                Ok(all) => assert_eq!(all.len(), sections),
+                Err(wrong) => panic!("{wrong}"),
+            }
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::{
     moment::Events,
     plan::Plan,
     sar::{Line, Pace, is_header},
-    section::{Key, PLAIN, Section, part, place, set, set_part},
+    section::SYSV,
     stamp::Stamp,
     write::{When, Writer},
 };
@@ -23,72 +23,6 @@ use crate::{Clock, Fields, Head, Input, Out, Splitter, Sure, Ticker, civil_date,
 
 /// Tables that these formats fill.
 pub(super) static TABLES: &[&Table] = &[&cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE];
-
-/// Bytes of a block of System V.
-const BLOCK: f64 = 512.0;
-
-/// Sections with a column of a table; all others are metrics.
-static SECTIONS: &[Section] = &[
-    Section {
-        keys: &[Key { headers: &["cpu"], label: "cpu", places: &[place(&cpu::TABLE, cpu::cpu)] }],
-        columns: CPU_COLUMNS,
-        ..PLAIN
-    },
-    Section {
-        keys: &[Key { headers: &["device"], label: "device", places: &[place(&disk::TABLE, disk::device)] }],
-        columns: &[
-            set("%busy", &disk::TABLE, disk::util),
-            set("avque", &disk::TABLE, disk::queue_depth),
-            set("r+w/s", &disk::TABLE, disk::transfers_per_s),
-            set("blks/s", &disk::TABLE, disk::transfer_bytes_per_s).times(BLOCK),
-            set("Kbs/s", &disk::TABLE, disk::transfer_bytes_per_s).times(1024.0),
-            set_part("avserv", &disk::TABLE, disk::svctm_ms, disk::await_ms),
-            part("avwait", &disk::TABLE, disk::await_ms, 1.0),
-        ],
-        ..PLAIN
-    },
-    Section { columns: CPU_COLUMNS, ..PLAIN },
-    Section {
-        columns: &[
-            set("scall/s", &sched::TABLE, sched::syscalls_per_s),
-            set("fork/s", &sched::TABLE, sched::forks_per_s),
-        ],
-        ..PLAIN
-    },
-    Section {
-        columns: &[
-            set("pswch/s", &sched::TABLE, sched::context_switches_per_s),
-            set("cswch/s", &sched::TABLE, sched::context_switches_per_s),
-            set("bswin/s", &vm::TABLE, vm::swap_in_bytes_per_s).times(BLOCK),
-            set("bswot/s", &vm::TABLE, vm::swap_out_bytes_per_s).times(BLOCK),
-        ],
-        ..PLAIN
-    },
-    // Counts of pages, made bytes by `Plan::pages`.
-    Section {
-        columns: &[
-            set("ppgin/s", &vm::TABLE, vm::page_in_bytes_per_s),
-            set("ppgout/s", &vm::TABLE, vm::page_out_bytes_per_s),
-            set("pgfree/s", &vm::TABLE, vm::freed_pages_per_s),
-            set("pgscan/s", &vm::TABLE, vm::scan_kswapd_pages_per_s),
-        ],
-        ..PLAIN
-    },
-    Section {
-        columns: &[
-            set("freemem", &mem::TABLE, mem::free_bytes),
-            set("freeswap", &mem::TABLE, mem::swap_free_bytes).times(BLOCK),
-        ],
-        ..PLAIN
-    },
-];
-
-const CPU_COLUMNS: &[super::section::Column] = &[
-    set("%usr", &cpu::TABLE, cpu::usr),
-    set("%sys", &cpu::TABLE, cpu::sys),
-    set("%wio", &cpu::TABLE, cpu::iowait),
-    set("%idle", &cpu::TABLE, cpu::idle),
-];
 
 /// Columns of pages, whose size the header does not tell.
 const PAGES: [&str; 3] = ["freemem", "ppgin/s", "ppgout/s"];
@@ -140,7 +74,7 @@ fn plan(names: &[&str], page_bytes: Option<f64>) -> Plan {
         }
     }
     let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-    let mut plan = Plan::among(SECTIONS, &headers);
+    let mut plan = Plan::among(&SYSV, &headers);
     for (column, _) in names.iter().enumerate().filter(|(_, name)| PAGES.contains(name)) {
         plan.scale(column, page_bytes);
     }
@@ -187,7 +121,7 @@ pub(super) fn read(input: &mut Input<'_>, out: &mut Out<'_>, system: &'static st
         when: None,
         sampled: false,
         events: Events::default(),
-        writer: Writer::among(SECTIONS),
+        writer: Writer::among(&SYSV),
     };
     let mut splitter = Splitter::default();
     input.each_line(|number, line| reader.line(number, line, &mut splitter, out));

@@ -10,8 +10,7 @@ use fenxi_model::{
 
 use super::{
     plan::{Interrupts, Part, Plan, places},
-    section::Section,
-    sections::SECTIONS,
+    section::{SYSSTAT, Section},
 };
 use crate::{Join, Out, number, scaled};
 
@@ -100,7 +99,7 @@ pub(super) struct Writer {
 impl Writer {
     /// For reports of sysstat.
     pub(super) fn new() -> Writer {
-        Writer::among(SECTIONS)
+        Writer::among(&SYSSTAT)
     }
 
     /// For reports with these sections.

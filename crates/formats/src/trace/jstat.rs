@@ -3,9 +3,14 @@
 //! Counts and times of collections are totals since the JVM began; the share of time in collections is their change over an
 //! interval. `-t` prints the JVM's uptime, so that a moment needs the start or the file's time.
 
+use std::sync::LazyLock;
+
 use fenxi_model::Micros;
 
-use crate::{Family, Format, Head, Input, Out, Relative, Sure, number};
+use crate::{
+    Family, Format, Head, Input, Out, Relative, Sure, number,
+    own::{Goal, words::Words},
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -21,37 +26,8 @@ Timestamp         S0     S1     E      O      M     CCS    YGC     YGCT    FGC  
     read,
 };
 
-/// Columns, what becomes of them, their units, and what one is of those.
-const COLUMNS: &[(&str, &str, &str, f64)] = &[
-    ("S0", "survivor0_used", "%", 1.0),
-    ("S1", "survivor1_used", "%", 1.0),
-    ("E", "eden_used", "%", 1.0),
-    ("O", "old_used", "%", 1.0),
-    ("M", "metaspace_used", "%", 1.0),
-    ("P", "permanent_used", "%", 1.0),
-    ("CCS", "class_space_used", "%", 1.0),
-    ("S0C", "survivor0_size", "B", 1024.0),
-    ("S1C", "survivor1_size", "B", 1024.0),
-    ("S0U", "survivor0_used", "B", 1024.0),
-    ("S1U", "survivor1_used", "B", 1024.0),
-    ("EC", "eden_size", "B", 1024.0),
-    ("EU", "eden_used", "B", 1024.0),
-    ("OC", "old_size", "B", 1024.0),
-    ("OU", "old_used", "B", 1024.0),
-    ("MC", "metaspace_size", "B", 1024.0),
-    ("MU", "metaspace_used", "B", 1024.0),
-    ("PC", "permanent_size", "B", 1024.0),
-    ("PU", "permanent_used", "B", 1024.0),
-    ("CCSC", "class_space_size", "B", 1024.0),
-    ("CCSU", "class_space_used", "B", 1024.0),
-    ("YGC", "young_collections", "", 1.0),
-    ("YGCT", "young_time", "s", 1.0),
-    ("FGC", "full_collections", "", 1.0),
-    ("FGCT", "full_time", "s", 1.0),
-    ("CGC", "concurrent_collections", "", 1.0),
-    ("CGCT", "concurrent_time", "s", 1.0),
-    ("GCT", "gc_time", "s", 1.0),
-];
+/// Its columns.
+static WORDS: LazyLock<Words> = LazyLock::new(|| Words::shipped(include_str!("../../../../formats/trace/jstat.toml")));
 
 fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.any(is_header))
@@ -109,7 +85,7 @@ impl Reader {
         };
         let mut spent = None;
         for (name, value) in self.columns.iter().zip(values) {
-            let Some((_, metric, unit, scale)) = COLUMNS.iter().find(|(column, ..)| column == name) else { continue };
+            let Some(Goal::Metric { name: Some(metric), unit, scale }) = WORDS.find("", name) else { continue };
             let Some(value) = number(value) else { continue };
             if *metric == "gc_time" {
                 spent = Some(value);

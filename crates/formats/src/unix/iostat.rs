@@ -1,4 +1,4 @@
-//! What the `iostat`s of Solaris and of the BSDs have in common: one line for each device under a
+//! The `iostat`s of Solaris, HP-UX and the BSDs, by the words of their descriptions: one line for each device under a
 //! header that names its columns (`-x`), or one line for each sample with all devices, the CPU and
 //! the terminals side by side.
 
@@ -9,24 +9,26 @@ use fenxi_model::{
 };
 use rustc_hash::FxHashMap;
 
-use super::times::{Times, Tool};
-use crate::{Fields, Input, Out, Splitter, number};
+use super::times::Times;
+use crate::{
+    Fields, Input, Out, Splitter, number,
+    own::{Classes, Coded, Goal, words::Word},
+};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cell {
+enum Cell {
     /// A column of the `disk` table, and the factor to its unit.
-    Disk(Place<disk::Schema, F64>, f64),
+    Disk(usize, f64),
     /// A rate of the `disk` table, printed as a count over the interval.
-    Count(Place<disk::Schema, F64>, f64),
-    /// Milliseconds waiting and active, which together are the time of a request.
+    Count(usize, f64),
+    /// Milliseconds waiting; those of an active request behind them are the rest of its time.
     Waiting,
-    Active,
     /// Errors since boot.
     Errors,
     /// Columns of the `cpu` and `sched` tables.
-    Cpu(Place<cpu::Schema, F64>),
-    Sched(Place<sched::Schema, F64>),
+    Cpu(usize),
+    Sched(usize),
     /// Goes to `metric` under its own name: of the device, or of the whole host.
     Other,
     Whole,
@@ -36,23 +38,35 @@ pub(super) enum Cell {
     Device,
 }
 
+/// The group of words that are of the host, and of no device.
+const HOST: &str = "host";
+
 impl Cell {
+    /// What a word of the description is.
+    fn of(word: &Word) -> Cell {
+        match &word.goal {
+            Goal::Key { .. } => Cell::Device,
+            Goal::Column { table, place, .. } if table.id == cpu::TABLE.id => Cell::Cpu(*place),
+            Goal::Column { table, place, .. } if table.id == sched::TABLE.id => Cell::Sched(*place),
+            Goal::Column { place, .. } if *place == disk::errors.index() => Cell::Errors,
+            Goal::Column { place, .. } if *place == disk::wait_ms.index() => Cell::Waiting,
+            Goal::Column { place, scale, counted: true, .. } => Cell::Count(*place, *scale),
+            Goal::Column { place, scale, .. } => Cell::Disk(*place, *scale),
+            Goal::Metric { .. } if word.group == HOST => Cell::Whole,
+            Goal::Metric { .. } => Cell::Other,
+            _ => Cell::Skip,
+        }
+    }
+
     fn is_of_disk(self) -> bool {
-        matches!(self, Cell::Disk(..) | Cell::Count(..) | Cell::Waiting | Cell::Active | Cell::Errors)
+        matches!(self, Cell::Disk(..) | Cell::Count(..) | Cell::Waiting | Cell::Errors)
     }
 }
 
-/// One system's iostat.
-pub(super) struct Dialect {
-    pub(super) format: &'static str,
-    pub(super) tool: Tool,
-    /// Every word that can stand in a header, and what is below it.
-    pub(super) words: &'static [(&'static str, Cell)],
-    /// Fewer samples than this between two headers of side-by-side output, and the tool was begun
-    /// anew.
-    pub(super) header_every: u32,
-    /// The class of a device, as the `disk` table has it.
-    pub(super) class: fn(&str) -> Option<&'static str>,
+/// One system's iostat: every word that can stand in a header, and what is below it.
+struct Dialect<'c> {
+    coded: &'c Coded,
+    words: Vec<(&'c str, Cell)>,
 }
 
 /// Words of lines above a header that name no device.
@@ -64,8 +78,8 @@ const MAX_DEVICES: usize = 1 << 16;
 const MAX_COLUMNS: usize = 1 << 12;
 
 /// A header line.
-struct Header {
-    cells: Vec<(&'static str, Cell)>,
+struct Header<'c> {
+    cells: Vec<(&'c str, Cell)>,
     /// Columns that belong to one device each: `cells[begin..end]`.
     disks: Vec<(usize, usize)>,
     /// Place of the device's name, if each device has a line of its own.
@@ -74,9 +88,9 @@ struct Header {
     raw: bool,
 }
 
-impl Header {
+impl<'c> Header<'c> {
     /// Reads a header line; None when any word of it is unknown.
-    fn read(line: &str, splitter: &mut Splitter, dialect: &Dialect) -> Option<Header> {
+    fn read(line: &str, splitter: &mut Splitter, dialect: &Dialect<'c>) -> Option<Header<'c>> {
         let raw = line.contains(',');
         let fields = cut(line, raw, splitter);
         if fields.len() < 2 || fields.len() > MAX_COLUMNS {
@@ -117,10 +131,11 @@ fn cut<'a>(line: &'a str, raw: bool, splitter: &'a mut Splitter) -> Fields<'a> {
     if raw { splitter.at(line.trim_end_matches(','), b',') } else { splitter.blanks(line) }
 }
 
-pub(super) struct Reader {
-    dialect: &'static Dialect,
+struct Reader<'c> {
+    dialect: Dialect<'c>,
+    classes: Classes,
     times: Times,
-    header: Option<Header>,
+    header: Option<Header<'c>>,
     /// Devices by their order in side-by-side output.
     names: Vec<String>,
     /// A line that may name the devices of the next header, with its number.
@@ -143,11 +158,13 @@ struct Block {
 }
 
 /// Reads all of the input.
-pub(super) fn read(dialect: &'static Dialect, input: &mut Input<'_>, out: &mut Out<'_>) {
+pub(crate) fn read(coded: &Coded, input: &mut Input<'_>, out: &mut Out<'_>) {
+    let words = coded.words.iter().map(|word| (word.word.as_str(), Cell::of(word))).collect();
+    let dialect = Dialect { coded, words };
     let mut splitter = Splitter::default();
     let mut kinds = (false, false);
     for line in input.head().lines().take(400) {
-        match Header::read(line.trim(), &mut splitter, dialect) {
+        match Header::read(line.trim(), &mut splitter, &dialect) {
             Some(header) if header.device.is_some() => kinds.0 = true,
             Some(_) => kinds.1 = true,
             None => {}
@@ -155,7 +172,8 @@ pub(super) fn read(dialect: &'static Dialect, input: &mut Input<'_>, out: &mut O
     }
     let mut reader = Reader {
         dialect,
-        times: Times::new(input, out, dialect.tool),
+        classes: Classes::default(),
+        times: Times::new(input, out, coded.tool()),
         header: None,
         names: Vec::new(),
         above: None,
@@ -169,7 +187,7 @@ pub(super) fn read(dialect: &'static Dialect, input: &mut Input<'_>, out: &mut O
     out.since_boot(false);
 }
 
-impl Reader {
+impl<'c> Reader<'c> {
     fn line(&mut self, number: u64, line: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
         let stripped = self.times.strip(line, out).trim();
         if stripped.is_empty() {
@@ -179,7 +197,7 @@ impl Reader {
             }
             return;
         }
-        if let Some(header) = Header::read(stripped, splitter, self.dialect) {
+        if let Some(header) = Header::read(stripped, splitter, &self.dialect) {
             self.header(header, out);
         } else if self.is_values(stripped) {
             self.drop_above(out);
@@ -213,7 +231,7 @@ impl Reader {
         }
     }
 
-    fn header(&mut self, header: Header, out: &mut Out<'_>) {
+    fn header(&mut self, header: Header<'c>, out: &mut Out<'_>) {
         let above = self.above.take();
         if header.device.is_some() {
             match &mut self.block {
@@ -230,7 +248,7 @@ impl Reader {
             }
             if self.mixed {
                 self.begin(false, out);
-            } else if begins && (1..self.dialect.header_every).contains(&self.rows) {
+            } else if begins && (1..self.dialect.coded.header_every()).contains(&self.rows) {
                 self.times.restart();
             }
             self.rows = 0;
@@ -268,7 +286,7 @@ impl Reader {
     }
 
     /// The line of one device. The CPU and the terminals may follow on the first one.
-    fn device_line(&mut self, line: u64, header: &Header, fields: &Fields<'_>, at: usize, out: &mut Out<'_>) {
+    fn device_line(&mut self, line: u64, header: &Header<'_>, fields: &Fields<'_>, at: usize, out: &mut Out<'_>) {
         let of_device = |cell: Cell| cell.is_of_disk() || matches!(cell, Cell::Device | Cell::Other | Cell::Skip);
         let own = header.cells.iter().filter(|(_, cell)| of_device(*cell)).count();
         // The name may have a mount point in brackets behind it, when it is last.
@@ -295,14 +313,15 @@ impl Reader {
     }
 
     /// Writes the columns of one device.
-    fn disk(&mut self, line: u64, header: &Header, nth: usize, fields: &Fields<'_>, name: &str, out: &mut Out<'_>) {
+    fn disk(&mut self, line: u64, header: &Header<'_>, nth: usize, fields: &Fields<'_>, name: &str, out: &mut Out<'_>) {
         let (Some(block), Some((begin, end))) = (&self.block, header.disks.get(nth)) else { return };
         let (mut bad, mut waiting) = (None, None);
+        let class = self.classes.of(name, self.dialect.coded);
         let columns = || header.cells.iter().enumerate().take(*end).skip(*begin);
         let moved =
             Moved::read(columns().map(|(column, (_, cell))| (*cell, number(fields.get(column)).unwrap_or(0.0))));
-        let mut row = out.row(&disk::TABLE, block.t, block.dt);
-        row.str(disk::device, name).str(disk::class, (self.dialect.class)(name));
+        let mut row = out.row(&disk::TABLE, block.t, block.dt).any();
+        row.str(disk::device.index(), name).str(disk::class.index(), class);
         for (column, (_, cell)) in columns() {
             if !cell.is_of_disk() {
                 continue;
@@ -312,6 +331,11 @@ impl Reader {
                 bad = Some(column);
             }
             match *cell {
+                Cell::Disk(place, scale) if place == disk::await_ms.index() => {
+                    let waiting = waiting.unwrap_or(Some(0.0));
+                    let whole = value.zip(waiting).map(|(active, waiting)| active * scale + waiting);
+                    row.f64(place, whole.filter(|v| *v != 0.0 || !moved.lacks(place)));
+                }
                 Cell::Disk(place, scale) => {
                     row.f64(place, value.map(|v| v * scale).filter(|v| *v != 0.0 || !moved.lacks(place)));
                 }
@@ -320,17 +344,14 @@ impl Reader {
                     row.f64(place, seconds.and_then(|dt| value.map(|v| v * scale / dt)));
                 }
                 Cell::Waiting => {
-                    waiting = value;
-                    row.f64(disk::wait_ms, value.filter(|v| *v != 0.0 || !moved.lacks(disk::wait_ms)));
-                }
-                Cell::Active => {
-                    let whole = value.zip(waiting).map(|(active, waiting)| active + waiting);
-                    row.f64(disk::await_ms, whole.filter(|v| *v != 0.0 || !moved.lacks(disk::await_ms)));
+                    waiting = Some(value);
+                    let place = disk::wait_ms.index();
+                    row.f64(place, value.filter(|v| *v != 0.0 || !moved.lacks(place)));
                 }
                 Cell::Errors => {
                     let before = self.errors.get(name).copied();
                     let since = if block.dt.is_some() { before } else { Some(0.0) };
-                    row.f64(disk::errors, value.zip(since).map(|(now, was)| now - was).filter(|n| *n >= 0.0));
+                    row.f64(disk::errors.index(), value.zip(since).map(|(now, was)| now - was).filter(|n| *n >= 0.0));
                     if let Some(value) = value.filter(|_| before.is_some() || self.errors.len() < MAX_DEVICES) {
                         self.errors.insert(name.to_owned(), value);
                     }
@@ -344,14 +365,14 @@ impl Reader {
     }
 
     /// Writes what belongs to no device.
-    fn rest(&self, line: u64, header: &Header, fields: &Fields<'_>, out: &mut Out<'_>) {
+    fn rest(&self, line: u64, header: &Header<'_>, fields: &Fields<'_>, out: &mut Out<'_>) {
         let Some(block) = &self.block else { return };
         let (t, dt) = (block.t, block.dt);
         let tables: [(&'static Table, bool); 2] = [(&cpu::TABLE, true), (&sched::TABLE, false)];
         for (table, of_cpu) in tables {
             let place = |cell: Cell| match cell {
-                Cell::Cpu(place) if of_cpu => Some(place.index()),
-                Cell::Sched(place) if !of_cpu => Some(place.index()),
+                Cell::Cpu(place) if of_cpu => Some(place),
+                Cell::Sched(place) if !of_cpu => Some(place),
                 _ => None,
             };
             if !header.cells.iter().any(|(_, cell)| place(*cell).is_some()) {
@@ -373,11 +394,11 @@ impl Reader {
         self.metrics(header, fields, Cell::Whole, "", out);
     }
 
-    fn metrics(&self, header: &Header, fields: &Fields<'_>, kind: Cell, labels: &str, out: &mut Out<'_>) {
+    fn metrics(&self, header: &Header<'_>, fields: &Fields<'_>, kind: Cell, labels: &str, out: &mut Out<'_>) {
         let Some(block) = &self.block else { return };
         for (column, (word, cell)) in header.cells.iter().enumerate() {
             if *cell == kind {
-                let name = format!("{}.{word}", self.dialect.format);
+                let name = format!("{}.{word}", self.dialect.coded.name);
                 out.metric(block.t, block.dt, &name, labels, number(fields.get(column)), "");
             }
         }
@@ -395,23 +416,49 @@ impl Moved {
     fn read(cells: impl Iterator<Item = (Cell, f64)>) -> Moved {
         let mut moved = Moved { reads: 0.0, writes: 0.0, all: 0.0 };
         for (cell, value) in cells {
-            match cell {
-                Cell::Disk(disk::reads_per_s, _) | Cell::Count(disk::reads_per_s, _) => moved.reads = value,
-                Cell::Disk(disk::writes_per_s, _) | Cell::Count(disk::writes_per_s, _) => moved.writes = value,
-                Cell::Disk(disk::transfers_per_s, _) | Cell::Count(disk::transfers_per_s, _) => moved.all = value,
-                _ => {}
-            }
+            let (Cell::Disk(place, _) | Cell::Count(place, _)) = cell else { continue };
+            let counts = [(disk::reads_per_s, &mut moved.reads), (disk::writes_per_s, &mut moved.writes)];
+            let counts = counts.into_iter().chain([(disk::transfers_per_s, &mut moved.all)]);
+            counts.filter(|(of, _)| of.index() == place).for_each(|(_, count)| *count = value);
         }
         moved
     }
 
     /// Whether nothing happened of which the column at `place` would be the mean.
-    fn lacks(&self, place: Place<disk::Schema, F64>) -> bool {
-        match place {
-            disk::read_await_ms => self.reads == 0.0,
-            disk::write_await_ms => self.writes == 0.0,
-            disk::await_ms | disk::wait_ms | disk::transfer_size_bytes => self.reads + self.writes + self.all == 0.0,
-            _ => false,
+    fn lacks(&self, place: usize) -> bool {
+        let is = |column: Place<disk::Schema, F64>| column.index() == place;
+        let of_all = is(disk::await_ms) || is(disk::wait_ms) || is(disk::transfer_size_bytes);
+        is(disk::read_await_ms) && self.reads == 0.0
+            || is(disk::write_await_ms) && self.writes == 0.0
+            || of_all && self.reads + self.writes + self.all == 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own::shipped;
+
+    #[test]
+    fn devices_are_told_from_their_parts() {
+        let coded = shipped::coded("solaris-iostat");
+        for (name, want) in [
+            ("c0t0d0", Some("disk")),
+            ("c2d0", Some("disk")),
+            ("c0t600A0B8000499C84d0", Some("disk")),
+            ("c0t0d0s7", Some("partition")),
+            ("c1t1d0p0", Some("partition")),
+            ("sd3", Some("disk")),
+            ("ssd12", Some("disk")),
+            ("sd3,c", Some("partition")),
+            ("zones", None),
+            ("c1", None),
+            ("nfs1", None),
+            ("host:/export/home", None),
+            ("md/d10", None),
+            ("", None),
+        ] {
+            assert_eq!(Classes::default().of(name, coded), want, "{name}");
         }
     }
 }

@@ -3,7 +3,6 @@
 //! A line of titles begins with `#`. The brief text has the groups of columns in a line above; the
 //! verbose one the section's name, and with several sections the time in a `### RECORD` line.
 
-mod known;
 mod plan;
 mod process;
 

@@ -1,16 +1,25 @@
 //! What the columns under a line of titles are.
 
+use std::sync::LazyLock;
+
 use fenxi_model::{
     Kind, Micros, Table,
     catalog::{cpu, disk, irq, mem, net},
 };
 
-use super::{
-    super::joins::Joins,
-    known::{self, Known},
-    process::Process,
+use super::{super::joins::Joins, process::Process};
+use crate::{
+    CpuMean, Fields, Out, number,
+    own::{
+        Goal,
+        words::{Word, Words},
+    },
+    scaled,
 };
-use crate::{CpuMean, Fields, Out, number, scaled};
+
+/// What its titles are.
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| Words::shipped(include_str!("../../../../../formats/linux/collectl.toml")));
 
 enum Target {
     Join { table: &'static Table, key: Option<String>, place: usize, scale: f64 },
@@ -115,7 +124,7 @@ impl Plan {
 
     /// The columns of a terminal's text.
     fn lay_out(&mut self, section: &str, groups: &str, titles: &[(usize, &str)]) {
-        let mut used = vec![false; known::TEXT.len()];
+        let mut used = vec![false; WORDS.iter().len()];
         for (i, (at, title)) in titles.iter().enumerate() {
             let group = if section.is_empty() { group_at(groups, *at, title.len()) } else { section };
             if matches!(*title, "Cpu" | "Name") && !section.is_empty() {
@@ -129,15 +138,13 @@ impl Plan {
                 self.columns.push(Target::Join { table: &cpu::TABLE, key, place: cpu::intr_per_s.index(), scale: 1.0 });
                 continue;
             }
-            let found = known::TEXT.iter().enumerate().position(|(k, known)| {
-                !used.get(k).copied().unwrap_or(true) && known.section == group && known.title == *title
-            });
-            let target = found.and_then(|k| {
-                *used.get_mut(k)? = true;
-                known::TEXT.get(k)
-            });
-            self.columns.push(match target {
-                Some(known) => known_target(known),
+            // One that comes again is the next of that title.
+            let found = WORDS.iter().zip(&mut used).find(|(word, used)| !**used && is(word, group, title));
+            self.columns.push(match found {
+                Some((word, used)) => {
+                    *used = true;
+                    target(word, None)
+                }
                 None if *title == "Num" => Target::Skip,
                 None => self.metric(group, title),
             });
@@ -253,11 +260,19 @@ fn figure(cell: &str, binary: bool) -> Option<f64> {
     if rest.is_empty() { scaled(cell, base) } else { scaled(&format!("{whole}.{rest}{unit}"), base) }
 }
 
-fn known_target(known: &Known) -> Target {
-    let key = known.total.then(|| "total".to_owned());
-    match known.table {
-        Some((table, place)) => Target::Join { table, key, place, scale: known.scale },
-        None => Target::Skip,
+/// Begins the group of titles that are the sum over all devices.
+const ALL: &str = "all ";
+
+fn is(word: &Word, group: &str, title: &str) -> bool {
+    word.word == title && word.group.strip_prefix(ALL).unwrap_or(&word.group) == group
+}
+
+/// Where the values below a title go, of a device where it names one.
+fn target(word: &Word, device: Option<&str>) -> Target {
+    let key = device.or(word.group.starts_with(ALL).then_some("total")).map(str::to_owned);
+    match word.goal {
+        Goal::Column { table, place, scale, .. } => Target::Join { table, key, place, scale },
+        _ => Target::Skip,
     }
 }
 
@@ -291,12 +306,8 @@ fn plotted(title: &str) -> Target {
     if name == "Name" {
         return Target::Skip;
     }
-    match known::PLOT.iter().find(|k| k.section == kind && k.title == name) {
-        Some(known) if device.is_empty() => known_target(known),
-        Some(known) => match known.table {
-            Some((table, place)) => Target::Join { table, key: Some(device.to_owned()), place, scale: known.scale },
-            None => Target::Skip,
-        },
+    match WORDS.iter().find(|word| is(word, kind, name)) {
+        Some(word) => target(word, Some(device).filter(|device| !device.is_empty())),
         None => {
             let labels = if device.is_empty() { String::new() } else { format!("name={device}") };
             Target::Metric { name: format!("collectl.{kind}.{name}"), labels }

@@ -1,16 +1,21 @@
 //! Which column of dstat is which column of the tables.
 
+use std::sync::LazyLock;
+
 use fenxi_model::{
-    AnySchema, Micros, Place, Table,
-    catalog::{cpu, db, disk, fs, irq, mem, net, sched, tcp, udp, vm},
-    place::F64,
+    Micros, Table,
+    catalog::{cpu, disk, fs, irq, net},
 };
 
 use super::{
     lines::{Named, holds_words, unquoted},
     times::Stamp,
 };
-use crate::{CpuMean, Out, number, scaled};
+use crate::{
+    CpuMean, Out, number,
+    own::{Goal, words::Words},
+    scaled,
+};
 
 /// The cells of one line, in memory that is kept from line to line.
 #[derive(Debug, Default)]
@@ -84,131 +89,37 @@ pub(super) struct Plan {
     mean: bool,
 }
 
-/// A group or the begin of its name, a title in it, and the table and the column where that goes.
-type Known = (&'static str, &'static str, &'static Table, usize);
+/// What its titles are, by the groups above them.
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| Words::shipped(include_str!("../../../../../formats/linux/dstat.toml")));
 
-const fn column<S: AnySchema>(
-    group: &'static str,
-    name: &'static str,
-    table: &'static Table<S>,
-    place: Place<S, F64>,
-) -> Known {
-    (group, name, table, place.index())
-}
-
-/// Columns that do not depend on a device: group, name, table, place.
-const KNOWN: &[Known] = &[
-    column("load avg", "1m", &sched::TABLE, sched::load1),
-    column("load avg", "5m", &sched::TABLE, sched::load5),
-    column("load avg", "15m", &sched::TABLE, sched::load15),
-    column("procs", "run", &sched::TABLE, sched::runnable),
-    column("procs", "blk", &sched::TABLE, sched::blocked),
-    column("procs", "new", &sched::TABLE, sched::forks_per_s),
-    column("procs", "total", &sched::TABLE, sched::tasks),
-    column("system", "int", &sched::TABLE, sched::intr_per_s),
-    column("system", "csw", &sched::TABLE, sched::context_switches_per_s),
-    column("swap", "used", &mem::TABLE, mem::swap_used_bytes),
-    column("swap", "free", &mem::TABLE, mem::swap_free_bytes),
-    column("paging", "in", &vm::TABLE, vm::swap_in_bytes_per_s),
-    column("paging", "out", &vm::TABLE, vm::swap_out_bytes_per_s),
-    column("virtual memory", "majpf", &vm::TABLE, vm::major_faults_per_s),
-    column("virtual memory", "minpf", &vm::TABLE, vm::faults_per_s),
-    column("virtual memory", "alloc", &vm::TABLE, vm::allocated_pages_per_s),
-    column("virtual memory", "free", &vm::TABLE, vm::freed_pages_per_s),
-    column("advanced virtual memory", "scanK", &vm::TABLE, vm::scan_kswapd_pages_per_s),
-    column("advanced virtual memory", "scanD", &vm::TABLE, vm::scan_direct_pages_per_s),
-    column("advanced virtual memory", "astll", &vm::TABLE, vm::direct_reclaims_per_s),
-    column("tcp sockets", "act", &tcp::TABLE, tcp::established),
-    column("tcp sockets", "tim", &tcp::TABLE, tcp::time_wait),
-    column("sockets", "tcp", &tcp::TABLE, tcp::sockets),
-    column("sockets", "udp", &udp::TABLE, udp::sockets),
-    // Other plug-ins for MySQL print counters over the length of an interval: these stay as they are.
-    column("innodb ops", "ins", &db::TABLE, db::rows_inserted_per_s),
-    column("innodb ops", "upd", &db::TABLE, db::rows_updated_per_s),
-    column("innodb ops", "del", &db::TABLE, db::rows_deleted_per_s),
-    column("innodb ops", "rea", &db::TABLE, db::rows_returned_per_s),
-];
-
-const MEMORY: &[(&str, Place<mem::Schema, F64>)] = &[
-    ("total", mem::total_bytes),
-    ("used", mem::used_bytes),
-    ("free", mem::free_bytes),
-    ("buff", mem::buffers_bytes),
-    ("cach", mem::cached_bytes),
-    ("avai", mem::available_bytes),
-    ("dirty", mem::dirty_bytes),
-    ("shmem", mem::shmem_bytes),
-    ("recl", mem::slab_reclaimable_bytes),
-];
-
-const CPU: &[(&str, Place<cpu::Schema, F64>)] = &[
-    ("usr", cpu::usr),
-    ("user", cpu::usr),
-    ("sys", cpu::sys),
-    ("idl", cpu::idle),
-    ("idle", cpu::idle),
-    ("wai", cpu::iowait),
-    ("wait", cpu::iowait),
-    ("nic", cpu::nice),
-    ("nice", cpu::nice),
-    ("hiq", cpu::irq),
-    ("irq", cpu::irq),
-    ("siq", cpu::softirq),
-    ("sirq", cpu::softirq),
-    ("stl", cpu::steal),
-    ("steal", cpu::steal),
-];
-
-/// Columns of one device, by the group's prefix.
-const DEVICES: &[Known] = &[
-    column("dsk/", "read", &disk::TABLE, disk::read_bytes_per_s),
-    column("dsk/", "writ", &disk::TABLE, disk::write_bytes_per_s),
-    column("dsk/", "#read", &disk::TABLE, disk::reads_per_s),
-    column("dsk/", "#writ", &disk::TABLE, disk::writes_per_s),
-    column("io/", "read", &disk::TABLE, disk::reads_per_s),
-    column("io/", "writ", &disk::TABLE, disk::writes_per_s),
-    column("net/", "recv", &net::TABLE, net::rx_bytes_per_s),
-    column("net/", "send", &net::TABLE, net::tx_bytes_per_s),
-    column("pkt/", "#recv", &net::TABLE, net::rx_packets_per_s),
-    column("pkt/", "#send", &net::TABLE, net::tx_packets_per_s),
-    column("", "util", &disk::TABLE, disk::util),
-    column("", "avgqu", &disk::TABLE, disk::queue_depth),
-    column("", "svctm", &disk::TABLE, disk::svctm_ms),
-    column("", "rawait", &disk::TABLE, disk::read_await_ms),
-    column("", "wawait", &disk::TABLE, disk::write_await_ms),
-];
-
-/// The number of the column that `list` has for `name`.
-fn listed<S>(list: &[(&str, Place<S, F64>)], name: &str) -> Option<usize> {
-    list.iter().find(|(n, _)| *n == name).map(|(_, place)| place.index())
-}
+/// What groups of devices begin with; the device follows, a mount point with it.
+const DEVICES: [&str; 5] = ["dsk/", "io/", "net/", "pkt/", "/"];
+/// The words of a disk whose group is its name and nothing else.
+const DISK: &str = "a disk";
 
 /// The table, the key in it and the place of a column, where it is known.
 fn known(group: &str, name: &str) -> Option<(&'static Table, String, usize)> {
-    if let Some(which) = group.strip_suffix(" usage").filter(|w| *w != "memory" && *w != "advanced memory") {
-        let cpu = match which {
-            "total cpu" | "total" => "",
-            _ => which.strip_prefix("cpu").filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?,
-        };
-        return Some((&cpu::TABLE, cpu.to_owned(), listed(CPU, name)?));
-    }
-    if group == "memory usage" || group == "advanced memory usage" {
-        return Some((&mem::TABLE, String::new(), listed(MEMORY, name)?));
-    }
-    if let Some((.., table, place)) = KNOWN.iter().find(|(g, n, ..)| *g == group && *n == name) {
-        return Some((table, String::new(), *place));
-    }
-    let device = DEVICES.iter().find_map(|(prefix, n, table, place)| {
-        group
-            .strip_prefix(prefix)
-            .filter(|d| *n == name && !d.is_empty())
-            .map(|device| (*table, device.to_owned(), *place))
-    });
-    device.or_else(|| match (group.starts_with('/'), name) {
-        (true, "used") => Some((&fs::TABLE, group.to_owned(), fs::used_bytes.index())),
-        (true, "free") => Some((&fs::TABLE, group.to_owned(), fs::available_bytes.index())),
+    let find = |of: &str, key: &str| match WORDS.find(of, name)? {
+        Goal::Column { table, place, .. } => Some((*table, key.to_owned(), *place)),
         _ => None,
-    })
+    };
+    match group.strip_suffix(" usage") {
+        Some("memory" | "advanced memory") => return find("memory usage", ""),
+        Some("total cpu" | "total") => return find("cpu usage", ""),
+        Some(which) => {
+            let cpu = which.strip_prefix("cpu").filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?;
+            return find("cpu usage", cpu);
+        }
+        None => {}
+    }
+    let device = |prefix: &&str| {
+        let device = group.strip_prefix(*prefix).filter(|device| !device.is_empty() || **prefix == *"/")?;
+        find(prefix, if **prefix == *"/" { group } else { device })
+    };
+    let whole = Some(group).filter(|group| !DEVICES.contains(group) && *group != DISK);
+    let found = whole.and_then(|group| find(group, "")).or_else(|| DEVICES.iter().find_map(device));
+    found.or_else(|| find(DISK, group).filter(|_| !group.is_empty()))
 }
 
 impl Plan {

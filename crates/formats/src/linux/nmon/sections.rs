@@ -1,16 +1,16 @@
 //! Which column of which section is which column of the tables.
 
-use fenxi_model::{
-    AnySchema, Place, Table,
-    catalog::{cpu, disk, fs, mem, net, sched, vm},
-    place::F64,
+use std::sync::LazyLock;
+
+use fenxi_model::{Table, catalog::cpu};
+
+use crate::{
+    Fields,
+    own::{
+        Goal,
+        words::{Word, Words},
+    },
 };
-
-use crate::Fields;
-
-const KB: f64 = 1024.0;
-const MB: f64 = 1024.0 * 1024.0;
-const PAGE: f64 = 4096.0;
 
 /// Where a column goes.
 pub(super) enum Target {
@@ -40,110 +40,11 @@ pub(super) struct Section {
     pub(super) columns: Vec<Column>,
 }
 
-/// A section, a title in it, and where that goes.
-type Known = (&'static str, &'static str, &'static Table, usize, f64);
-
-const fn known<S: AnySchema>(
-    section: &'static str,
-    title: &'static str,
-    table: &'static Table<S>,
-    place: Place<S, F64>,
-    scale: f64,
-) -> Known {
-    (section, title, table, place.index(), scale)
-}
-
-const KNOWN: &[Known] = &[
-    known("CPU", "User%", &cpu::TABLE, cpu::usr, 1.0),
-    known("CPU", "Sys%", &cpu::TABLE, cpu::sys, 1.0),
-    known("CPU", "Wait%", &cpu::TABLE, cpu::iowait, 1.0),
-    known("CPU", "Idle%", &cpu::TABLE, cpu::idle, 1.0),
-    known("CPU", "Steal%", &cpu::TABLE, cpu::steal, 1.0),
-    known("CPU", "CPUs", &sched::TABLE, sched::cpus_online, 1.0),
-    known("PROC", "Runnable", &sched::TABLE, sched::runnable, 1.0),
-    known("PROC", "Blocked", &sched::TABLE, sched::blocked, 1.0),
-    known("PROC", "pswitch", &sched::TABLE, sched::context_switches_per_s, 1.0),
-    known("PROC", "syscall", &sched::TABLE, sched::syscalls_per_s, 1.0),
-    known("PROC", "fork", &sched::TABLE, sched::forks_per_s, 1.0),
-    known("MEM", "memtotal", &mem::TABLE, mem::total_bytes, MB),
-    known("MEM", "memfree", &mem::TABLE, mem::free_bytes, MB),
-    known("MEM", "memshared", &mem::TABLE, mem::shmem_bytes, MB),
-    known("MEM", "cached", &mem::TABLE, mem::cached_bytes, MB),
-    known("MEM", "active", &mem::TABLE, mem::active_bytes, MB),
-    known("MEM", "inactive", &mem::TABLE, mem::inactive_bytes, MB),
-    known("MEM", "buffers", &mem::TABLE, mem::buffers_bytes, MB),
-    known("MEM", "swapcached", &mem::TABLE, mem::swap_cached_bytes, MB),
-    known("MEM", "swaptotal", &mem::TABLE, mem::swap_total_bytes, MB),
-    known("MEM", "swapfree", &mem::TABLE, mem::swap_free_bytes, MB),
-    known("MEM", "Real total(MB)", &mem::TABLE, mem::total_bytes, MB),
-    known("MEM", "Real free(MB)", &mem::TABLE, mem::free_bytes, MB),
-    known("MEM", "Virtual total(MB)", &mem::TABLE, mem::swap_total_bytes, MB),
-    known("MEM", "Virtual free(MB)", &mem::TABLE, mem::swap_free_bytes, MB),
-    // AIX: pages of 4096 bytes.
-    known("PAGE", "faults", &vm::TABLE, vm::faults_per_s, 1.0),
-    known("PAGE", "pgin", &vm::TABLE, vm::page_in_bytes_per_s, PAGE),
-    known("PAGE", "pgout", &vm::TABLE, vm::page_out_bytes_per_s, PAGE),
-    known("PAGE", "pgsin", &vm::TABLE, vm::swap_in_pages_per_s, 1.0),
-    known("PAGE", "pgsout", &vm::TABLE, vm::swap_out_pages_per_s, 1.0),
-    known("PAGE", "scans", &vm::TABLE, vm::scan_kswapd_pages_per_s, 1.0),
-    // Linux: counts in the interval.
-    known("VM", "pgpgin", &vm::TABLE, vm::page_in_bytes_per_s, KB),
-    known("VM", "pgpgout", &vm::TABLE, vm::page_out_bytes_per_s, KB),
-    known("VM", "pswpin", &vm::TABLE, vm::swap_in_pages_per_s, 1.0),
-    known("VM", "pswpout", &vm::TABLE, vm::swap_out_pages_per_s, 1.0),
-    known("VM", "pgfree", &vm::TABLE, vm::freed_pages_per_s, 1.0),
-    known("VM", "pgfault", &vm::TABLE, vm::faults_per_s, 1.0),
-    known("VM", "pgmajfault", &vm::TABLE, vm::major_faults_per_s, 1.0),
-    known("VM", "allocstall", &vm::TABLE, vm::direct_reclaims_per_s, 1.0),
-];
-
-/// Linux: pages at the end of the interval.
-const PAGES: &[(&str, Place<mem::Schema, F64>)] = &[
-    ("nr_dirty", mem::dirty_bytes),
-    ("nr_writeback", mem::writeback_bytes),
-    ("nr_page_table_pages", mem::page_tables_bytes),
-    ("nr_mapped", mem::mapped_bytes),
-    ("nr_slab_reclaimable", mem::slab_reclaimable_bytes),
-];
-
-/// Sections whose columns are devices or mount points.
-const DEVICES: &[Known] = &[
-    known("DISKBUSY", "", &disk::TABLE, disk::util, 1.0),
-    known("DISKREAD", "", &disk::TABLE, disk::read_bytes_per_s, KB),
-    known("DISKWRITE", "", &disk::TABLE, disk::write_bytes_per_s, KB),
-    known("DISKRXFER", "", &disk::TABLE, disk::reads_per_s, 1.0),
-    known("DISKXFER", "", &disk::TABLE, disk::transfers_per_s, 1.0),
-    known("DISKBSIZE", "", &disk::TABLE, disk::transfer_size_bytes, KB),
-    known("DISKSERV", "", &disk::TABLE, disk::svctm_ms, 1.0),
-    known("JFSFILE", "", &fs::TABLE, fs::used, 1.0),
-    known("JFSINODE", "", &fs::TABLE, fs::inodes_used, 1.0),
-];
-
-/// Ends of titles that begin with the name of an interface.
-const INTERFACES: &[(&str, &str, Place<net::Schema, F64>, f64)] = &[
-    ("NET", "-read-KB/s", net::rx_bytes_per_s, KB),
-    ("NET", "-write-KB/s", net::tx_bytes_per_s, KB),
-    ("NETPACKET", "-reads/s", net::rx_packets_per_s, 1.0),
-    ("NETPACKET", "-writes/s", net::tx_packets_per_s, 1.0),
-    ("NETPACKET", "-read/s", net::rx_packets_per_s, 1.0),
-    ("NETPACKET", "-write/s", net::tx_packets_per_s, 1.0),
-    ("NETSIZE", "-readsize", net::rx_packet_bytes, 1.0),
-    ("NETSIZE", "-writesize", net::tx_packet_bytes, 1.0),
-];
-
-/// Titles that follow from other columns.
-const FOLLOW: &[(&str, &str)] = &[
-    ("CPU", "Busy"),
-    ("MEM", "Real Free %"),
-    ("MEM", "Virtual free %"),
-    ("MEM", "hightotal"),
-    ("MEM", "lowtotal"),
-    ("MEM", "highfree"),
-    ("MEM", "lowfree"),
-    ("MEM", "bigfree"),
-    ("NET", "total-read-KB/s"),
-    ("NET", "total-write-KB/s"),
-];
+/// What its titles are.
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| Words::shipped(include_str!("../../../../../formats/linux/nmon.toml")));
+/// The group of sections whose columns are devices or mount points.
+const DEVICES: &str = "devices";
 
 impl Section {
     /// From a line of titles: the section, what it is of, then the columns.
@@ -165,25 +66,27 @@ fn column(section: &str, number: Option<u32>, title: &str, small_pages: bool) ->
         target: Target::Join { table, key: key.to_owned(), place, scale },
         over_interval,
     };
-    if FOLLOW.contains(&(kind, title)) || title.is_empty() {
+    if title.is_empty() {
         return Column { target: Target::Skip, over_interval };
     }
-    if let Some((.., table, place, scale)) = KNOWN.iter().find(|(s, t, ..)| *s == kind && *t == title) {
-        // CPU001 is the first, which systems call 0.
-        let cpu = number.filter(|_| table.id == cpu::TABLE.id).map(|n| n.saturating_sub(1).to_string());
-        return to(table, cpu.as_deref().unwrap_or(""), *place, *scale);
+    match WORDS.find(kind, title) {
+        // Amounts at a moment are counted in pages, whose size not every system tells.
+        Some(Goal::Column { .. }) if section == "VM" && !over_interval && !small_pages => {}
+        Some(Goal::Column { table, place, scale, .. }) => {
+            // CPU001 is the first, which systems call 0.
+            let cpu = number.filter(|_| table.id == cpu::TABLE.id).map(|n| n.saturating_sub(1).to_string());
+            return to(table, cpu.as_deref().unwrap_or(""), *place, *scale);
+        }
+        Some(_) => return Column { target: Target::Skip, over_interval },
+        None => {}
     }
-    if let Some((_, place)) = PAGES.iter().find(|(t, _)| section == "VM" && small_pages && *t == title) {
-        return to(&mem::TABLE, "", place.index(), PAGE);
-    }
-    if let Some((.., table, place, scale)) = DEVICES.iter().find(|(s, ..)| *s == section) {
+    if let Some(Goal::Column { table, place, scale, .. }) = WORDS.find(DEVICES, section) {
         return to(table, title, *place, *scale);
     }
-    let interface = INTERFACES.iter().filter(|(s, ..)| *s == section);
-    if let Some((device, place, scale)) =
-        interface.filter_map(|(_, end, place, scale)| Some((title.strip_suffix(end)?, *place, *scale))).next()
-    {
-        return to(&net::TABLE, device, place.index(), scale);
+    let interface = |word: &'static Word| Some((title.strip_suffix(word.word.strip_prefix('*')?)?, &word.goal));
+    let mut interfaces = WORDS.iter().filter(|word| word.group == section).filter_map(interface);
+    if let Some((device, Goal::Column { table, place, scale, .. })) = interfaces.next() {
+        return to(table, device, *place, *scale);
     }
     Column { target: metric(section, number, title), over_interval }
 }

@@ -84,3 +84,70 @@ fn what_a_table_cannot_have_is_named_with_its_line() {
         assert!(found.contains(why), "{to}: {found}");
     }
 }
+
+#[test]
+fn counts_of_an_interval_are_rates_and_a_complement_is_what_is_left() {
+    let text =
+        POOLS.replace("disk.reads_per_s", "disk.reads_per_s /interval").replace("metric ms", "disk.util complement");
+    let found = read(
+        format(&text),
+        "$ poolstat 5\npool reads written lag\nfast 10 3 30\npool reads written lag\nfast 20 4 75\n",
+    );
+    assert!(found.text.contains("\tfast\t4\t8192\t25\n"), "{}", found.text);
+    assert!(found.text.contains("\tfast\t6144\t70\n"), "since boot there is no interval: {}", found.text);
+}
+
+const SECTIONS: &str = r#"
+summary = "hammer of the storage team"
+overwritten = true
+[[line]]
+pattern = 'hammer of (?<what>\w+)'
+begins = "{what}"
+section = ""
+[[line]]
+pattern = '(?<title>\w+):'
+section = "bars"
+[[line]]
+in = "bars"
+pattern = '(?<hi>\d+) us (?<n>\d+)'
+bucket = { below = "{hi} us", count = "{n} total" }
+[[line]]
+pattern = '(?<a>\d+)\+(?<b>\d+) failed'
+sums = { errors = ["{a}", "{b}"], retries = 0 }
+[[line]]
+pattern = '(?<bytes>\S+) in (?<s>\S+) s'
+results = { errors = "sum", transfer_bytes_per_s = "{bytes} / {s} kB/s" }
+[[line]]
+pattern = 'wrong.*'
+note = "the results are wrong"
+"#;
+
+#[test]
+fn sections_sums_buckets_and_ratios_are_of_their_report() {
+    let text = "hammer of nails\n5 us 1\n1+2 failed\n0+4 failed\nbars:\n1000 us 2\n2000 us 2\n3000 us 5\nmore:\n500 us 1\n\
+                waiting\r6 in 2 s\n1+1 failed\nhammer of screws\nhammer of nails\n3 in 0 s\nx in 2 s\nwrong!\n";
+    let found = read(format(SECTIONS), text);
+    for row in [
+        "\t0\t1\tms\t2\n",
+        "\t2\t3\tms\t3\n",
+        "\t0\t0.5\tms\t1\n",
+        "\terrors\t7\t",
+        "\ttransfer_bytes_per_s\t3000\tB/s",
+        "\terrors\t2\t",
+        "\tretries\t0\t",
+        "\tthe results are wrong",
+    ] {
+        assert!(found.text.contains(row), "{row}\n{}", found.text);
+    }
+    assert!(!found.text.contains("#2"), "nothing by nothing is no figure: {}", found.text);
+    assert_eq!(found.tally.notes, 3, "no section yet, no figure, and what is wrong: {}", found.text);
+    for (from, to, why) in [
+        ("in = \"bars\"", "in = \"bar\"", "`in`: no line begins a section `bar`; did you mean `bars`"),
+        ("{n} total", "n total", "`bucket`: `n total` is no figure"),
+        ("\"sum\"", "\"all\"", "`all` is no figure"),
+        ("begins = \"{what}\"", "begins = 1", "true, or a text"),
+    ] {
+        let wrong = TextFormat::parse("mine", "mine.toml", &SECTIONS.replace(from, to), "").unwrap_err().to_string();
+        assert!(wrong.contains(why), "{to}: {wrong}");
+    }
+}

@@ -35,6 +35,26 @@ fn cores_are_thousandths_or_whole() {
 }
 
 #[test]
+fn headed_lines_of_lscpu_are_named_with_their_heading() {
+    let text = "Architecture:   x86_64\n  Byte Order:   Little Endian\nCPU(s):         2\n  CPU MHz:      2300.1\n\
+        Caches (sum of all):\n  L1d:          64 KiB (2 instances)\nNUMA:\n  NUMA node(s): 1\nVirtualization: VT-x\n";
+    let read = read(of("lscpu"), text.as_bytes());
+    let lines: Vec<_> = read.text.lines().filter(|line| line.contains("lscpu")).collect();
+    let ends = [
+        "Architecture\tx86_64",
+        "Byte Order\tLittle Endian",
+        "CPU(s)\t2",
+        "Caches (sum of all): L1d\t64 KiB (2 instances)",
+        "NUMA: NUMA node(s)\t1",
+        "Virtualization\tVT-x",
+    ];
+    assert_eq!(lines.len(), ends.len(), "{lines:?}");
+    for (line, end) in lines.iter().zip(ends) {
+        assert!(line.ends_with(end), "{line}");
+    }
+}
+
+#[test]
 fn nodes_of_a_cluster_are_nobodys() {
     for text in ["available: 3 nodes\nnode 1 up\n", "available: yes\nnode 0 size: big\n"] {
         assert!(detect(&Head { text }).is_none(), "{text}");

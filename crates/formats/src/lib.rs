@@ -7,6 +7,7 @@
 //! Most formats need no Rust: a file in `formats/` describes them, see `own/`. One that does is a file in a family's folder and a
 //! line in the family's `formats!` list.
 
+pub mod account;
 mod any;
 mod clock;
 mod cpu_mean;
@@ -20,12 +21,14 @@ mod example;
 mod fields;
 #[cfg(test)]
 mod fixtures;
+mod follow;
 mod foreign;
 mod format;
 mod input;
 mod join;
 mod json;
 mod layout;
+mod near;
 mod number;
 #[cfg(test)]
 mod ordinary;
@@ -73,10 +76,11 @@ pub use format::{Family, Fills, Format, Head, Sure};
 pub use input::{HEAD_BYTES, Input, MAX_LINE};
 pub use join::Join;
 pub use layout::{Field, Layout, col};
+pub use near::{Near, nearest};
 pub use number::{grouped, number, scaled};
 pub use out::{Gathered, Hints, Out, Tally};
 pub use overrun::{overrun, overrun_in, survey};
-pub use own::{JsonRows, TextFormat, Wrong};
+pub use own::{JsonRows, TextFormat, Wrong, check, draft};
 pub use stamp::{Stamp, When, stamp};
 pub use zone::zone_named;
 

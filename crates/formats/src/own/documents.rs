@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     document::{Keys, Wrong},
     goal::Goal,
+    objects::{self, Objects},
     report::TableRule,
     shipped,
 };
@@ -20,6 +21,35 @@ use crate::{
 
 /// Keys of `[json]`.
 const OF_JSON: &[&str] = &["like", "rows", "name"];
+
+/// What `[json]` reads: documents like those of a shipped format, or those that its own columns say.
+#[derive(Debug)]
+pub(super) enum Json {
+    /// Reports of sysstat.
+    Like(Document),
+    /// Any others.
+    Any(Objects),
+}
+
+impl Json {
+    /// Reads `[json]`, if it is there.
+    pub(super) fn read(name: &'static str, top: &Keys<'_, '_>) -> Result<Option<Json>, Wrong> {
+        let Some(keys) = top.table("json", "[json]", &[])? else { return Ok(None) };
+        if keys.value("like").is_some() {
+            return Ok(Document::read(top)?.map(Json::Like));
+        }
+        let keys = top.table("json", "[json]", objects::OF_JSON)?.unwrap_or(keys);
+        Objects::read(name, keys).map(|objects| Some(Json::Any(objects)))
+    }
+
+    /// Reads all of the input.
+    pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        match self {
+            Json::Like(document) => document.run(input, out),
+            Json::Any(objects) => objects.run(input, out),
+        }
+    }
+}
 
 /// A description's documents: reports of sysstat, with a list of rows each.
 #[derive(Debug)]
@@ -36,8 +66,8 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Reads `[json]`, if it is there.
-    pub(super) fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
+    /// Reads `[json]` with `like`, if it is there.
+    fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
         let Some(keys) = top.table("json", "[json]", OF_JSON)? else { return Ok(None) };
         let source = keys.source;
         let like = keys.needed("like", "\"tapestat\"")?;
@@ -66,8 +96,7 @@ impl Document {
         }))
     }
 
-    /// Reads all of the input.
-    pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+    fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
         let head = input.head();
         let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
         let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);

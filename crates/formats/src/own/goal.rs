@@ -16,7 +16,7 @@ use crate::{
 
 /// Where a value goes.
 #[derive(Clone, Debug)]
-pub(super) enum Goal {
+pub(crate) enum Goal {
     /// A column of numbers, in its unit after multiplication.
     Column { table: &'static Table, place: usize, scale: f64 },
     /// A column of texts: a key of the row. Metrics of the row have it as the label.
@@ -35,7 +35,7 @@ pub(super) enum Goal {
 
 /// Which result a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ResultGoal {
+pub(crate) struct ResultGoal {
     pub(super) name: String,
     pub(super) unit: &'static str,
     pub(super) better: &'static str,
@@ -69,7 +69,7 @@ impl Goal {
     ///
     /// # Errors
     /// When there is no such column, unit or result: with what was expected.
-    pub(super) fn read(text: &str) -> Result<Goal, String> {
+    pub(crate) fn read(text: &str) -> Result<Goal, String> {
         let text = text.trim();
         let (place, rest) = text.split_once(' ').map_or((text, ""), |(place, rest)| (place, rest.trim()));
         match (place, place.split_once('.')) {

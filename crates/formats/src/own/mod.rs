@@ -4,11 +4,15 @@
 //! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` says where a value goes. `read.rs` and `tables.rs` read texts by
 //! them. Nothing here opens a file: whoever has a store hands in texts. `docs/own-formats.md` describes the file.
 
+pub mod check;
 mod compile;
 mod document;
 mod documents;
+pub mod draft;
+mod explain;
 mod goal;
 mod json_rows;
+mod objects;
 mod read;
 mod recognise;
 mod report;
@@ -20,11 +24,12 @@ pub(crate) mod tests;
 mod unit;
 mod value;
 
-use super::{About, Head, Input, Out, OwnFormat, Sure, any};
+use super::{About, Head, Input, Out, OwnFormat, Sure, account::Part, any};
 use compile::Rules;
 pub use document::Wrong;
 use document::{Keys, Source};
-use documents::Document;
+use documents::Json;
+pub(crate) use goal::Goal;
 pub use json_rows::JsonRows;
 use recognise::Recognise;
 use report::Report;
@@ -39,7 +44,7 @@ pub struct TextFormat {
     recognise: Option<Recognise>,
     rules: Option<Rules>,
     report: Option<Report>,
-    document: Option<Document>,
+    document: Option<Json>,
 }
 
 impl TextFormat {
@@ -74,7 +79,7 @@ impl TextFormat {
         let name = any::lasting(name);
         let about = TextFormat::outlined(&top, name, file, digest)?;
         let report = Report::read(name, &top)?;
-        let json = Document::read(&top)?;
+        let json = Json::read(name, &top)?;
         let rules = match (top.value("line").or(top.value("pairs")), report.is_some() || json.is_some()) {
             (None, true) => None,
             (Some(line), _) if report.is_some() => {
@@ -136,12 +141,20 @@ impl OwnFormat for TextFormat {
     }
 
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
-        let is_json = self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with('{');
+        let is_json =
+            self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with(['{', '[']);
         match (&self.document, &self.report, &self.rules) {
             (Some(document), ..) if is_json => document.run(input, out),
             (_, Some(report), _) => tables::read(report, input, out),
             (.., Some(rules)) => read::read(rules, input, out),
             _ => {}
         }
+    }
+    fn part(&self, line: &str) -> Option<Part> {
+        self.part_of(line)
+    }
+
+    fn lacks(&self, head: &Head<'_>) -> Vec<String> {
+        self.recognise.as_ref().map_or_else(Vec::new, |recognise| recognise.missing(head))
     }
 }

@@ -88,7 +88,8 @@ described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
     "linux" of Linux: "kubectl-top", "numactl";
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat";
-    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf";
+    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf", "rados-bench", "kafka-perf";
+    "database" of Database: "pgbouncer", "mongostat", "nodetool-tpstats";
 }
 
 /// The described formats of a folder, as formats like any other.
@@ -109,13 +110,20 @@ pub(crate) fn of(folder: &str) -> impl Iterator<Item = &'static Format> {
 }
 
 /// The described format called `name`.
-pub(super) fn named(name: &str) -> Option<&'static TextFormat> {
+pub(crate) fn named(name: &str) -> Option<&'static TextFormat> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.format()
 }
 
 /// What the described format called `name` is.
 pub(super) fn about(name: &str) -> Option<&'static About> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.about()
+}
+
+/// The file of the described format called `name`.
+#[cfg(test)]
+pub(crate) fn path(name: &str) -> Option<std::path::PathBuf> {
+    let entry = ENTRIES.iter().find(|entry| entry.shipped.name == name)?;
+    Some(std::path::Path::new("../../formats").join(entry.folder).join(format!("{name}.toml")))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
     fmt,
 };
 
-use crate::{AnyFormat, Formats, Head, formats};
+use crate::{AnyFormat, Family, Format, Formats, Head, formats, hosts};
 
 /// A text needs as many of the words of a line for it to come near.
 const FEWEST_WORDS: usize = 2;
@@ -47,7 +47,7 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
         .own()
         .iter()
         .map(|own| (AnyFormat::Own(own.clone()), own.about().example.clone()))
-        .chain(formats().map(|format| (AnyFormat::Shipped(format), format.example.to_owned())))
+        .chain(formats().filter(has_words).map(|format| (AnyFormat::Shipped(format), format.example.to_owned())))
         .collect();
     let mut known_by: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, example) in &all {
@@ -67,6 +67,11 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
         .collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     near.into_iter().take(most).map(|(_, near)| near).collect()
+}
+
+/// Whether a format has words of its own: one that carries anything, or the outputs of others, has not.
+fn has_words(format: &&'static Format) -> bool {
+    format.family != Family::Generic && !hosts::FORMATS.iter().any(|other| other.name == format.name)
 }
 
 /// How much a text with the words `found` is like a line of an example: a score, words that it has and those that it lacks.

@@ -197,6 +197,9 @@ mod tests {
         let draft = of("time      r  w\n12:00:01  1  2\n12:00:02  3  4\n");
         assert_eq!((draft.unread, draft.rows), (0, 4), "{}", draft.toml);
         assert!(draft.toml.contains("time = \"time\""), "{}", draft.toml);
+        // Each row has the time that stands in front of it, and so do rows with a name.
+        let draft = of("time      queue  wait_ms\n12:00:01  a  1\n12:00:01  b  2\n12:00:02  a  3\n");
+        assert!(draft.toml.contains("[recognise]") && draft.toml.contains("wait_ms = \"metric ms\""), "{}", draft.toml);
         // A header of several words above a column.
         let draft =
             of("Pool Name      Active   All time\nReadStage        0          2\nGossip           1          0\n");

@@ -142,10 +142,17 @@ fn gap(left_out: &mut usize, rows: &mut Vec<Vec<String>>) {
 fn says(row: &RowRead) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => visible(text).into_owned(),
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), short),
         other => other.to_string(),
     };
     let cells: Vec<String> = row.says().map(|(name, value)| format!("{name}={}", plain(value))).collect();
     format!("{} {}", row.table_name(), cells.join(" "))
+}
+
+/// A number to 12 significant digits: the last bit of a product does not matter.
+fn short(value: f64) -> String {
+    let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
+    rounded.to_string()
 }
 
 /// A note without the line that it repeats.

@@ -30,7 +30,9 @@ pub(super) fn sketch(lines: &[&str]) -> Option<Sketch> {
     }
     let first = found.first()?;
     let words = first.words.join(" ");
-    let below = first.words.iter().all(|word| !word.contains(' '));
+    // A time in front of a row is no word of it, and words of one title are several of a header's.
+    let timed = first.rows.iter().all(|row| is_time(row[0]));
+    let below = !timed && first.words.iter().all(|word| !word.contains(' '));
     let recognise = format!("header = {}\n{}", quoted(&words), if below { "row_below = true\n" } else { "" });
     let example = first.lines.iter().map(|line| (*line).to_owned()).collect();
     let mut rest = String::from(
@@ -71,6 +73,17 @@ fn words(line: &str, columns: usize) -> Option<Vec<String>> {
     (words.len() == columns && columns >= 3 && names == columns).then_some(words)
 }
 
+/// A time of day.
+fn is_time(value: &str) -> bool {
+    value.contains(':') && civil_time(value, None).is_some()
+}
+
+/// The unit of times that a word ends in: `wait_ms`, `lat(us)`.
+fn unit_in(word: &str) -> Option<&'static str> {
+    let end = word.trim_end_matches([')', ']']).rsplit(['_', '(', '[', '/', ' ']).next().unwrap_or_default();
+    ["ns", "us", "ms"].into_iter().find(|unit| *unit == end && end.len() < word.len())
+}
+
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -109,20 +122,22 @@ impl Found<'_> {
         let shown = shown.join(", ").chars().filter(|c| !c.is_control()).collect::<String>();
         let missing = |value: &&str| matches!(*value, "-" | "N/A" | "n/a" | "--" | "NULL");
         let told: Vec<&str> = values.iter().filter(|value| !missing(value)).copied().collect();
-        if !told.is_empty() && told.iter().all(|value| value.contains(':') && civil_time(value, None).is_some()) {
+        if !told.is_empty() && told.iter().all(|value| is_time(value)) {
             return (vec!["time".to_owned()], "the time of day".to_owned());
         }
         if !told.is_empty() && !told.iter().all(|value| is_number(value)) {
             let label = unique(slug(word).trim_start_matches('_').to_owned(), labels);
             let label = if label.is_empty() { "name".to_owned() } else { label };
             let goal = if places.len() == 1 { format!("label.{label}") } else { "skip".to_owned() };
-            let comment = format!(
-                "? {shown}: a label; or what the row is of, such as \"disk.device\", \"net.interface\", \"process.name\""
-            );
+            let comment = format!("? {shown}: a label, or the key of a row: \"disk.device\", \"net.interface\" …");
             return (vec![goal; places.len()], comment);
         }
         let percent = word.contains('%') || told.iter().any(|value| value.ends_with('%'));
-        let unit = if percent { " %" } else { "" };
+        let unit = match unit_in(word) {
+            Some(unit) => format!(" {unit}"),
+            None if percent => " %".to_owned(),
+            None => String::new(),
+        };
         let name = |nth: usize| if places.len() == 1 { String::new() } else { format!(".{}{}", slug(word), nth + 1) };
         let goals = (0..places.len()).map(|nth| format!("metric{}{unit}", name(nth))).collect();
         let candidates = may_be(word);

@@ -73,9 +73,9 @@ fn try_it(name: &str, sketch: &Sketch, lines: &[&str]) -> Option<Draft> {
     };
     let account = account(&AnyFormat::Own(Arc::new(format)), lines.join("\n").as_bytes(), Hints::none("draft"));
     let rows = account.rows.len();
-    let unread = account.unread().count();
+    let unread = account.unread().filter(|line| line.rows.is_empty()).count();
     let lines = lines.iter().filter(|line| !line.trim().is_empty()).count();
-    (rows > 0).then_some(Draft { toml, kind: sketch.kind, lines, unread, rows })
+    (rows > 0 && unread < lines).then_some(Draft { toml, kind: sketch.kind, lines, unread, rows })
 }
 
 fn written(name: &str, sketch: &Sketch, recognises: bool) -> String {

@@ -145,6 +145,14 @@ fn says(row: &RowRead) -> String {
         Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), short),
         other => other.to_string(),
     };
+    let cell = |name: &str| row.cells.iter().find(|(known, _)| *known == name).map(|(_, value)| plain(value));
+    // What a metric and a result are is said in the order in which people say it.
+    if matches!(row.table.name, "metric" | "result") {
+        let labels = cell("labels").map_or_else(String::new, |labels| format!("{{{labels}}}"));
+        let unit = cell("unit").map_or_else(String::new, |unit| format!(" {unit}"));
+        let name = format!("{}{labels}", cell("name").unwrap_or_default());
+        return format!("{} {name} {}{unit}", row.table_name(), cell("value").unwrap_or_else(|| "-".to_owned()));
+    }
     let cells: Vec<String> = row.says().map(|(name, value)| format!("{name}={}", plain(value))).collect();
     format!("{} {}", row.table_name(), cells.join(" "))
 }

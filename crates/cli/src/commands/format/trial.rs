@@ -34,7 +34,7 @@ const NEAR: usize = 3;
 /// `fenxi format try`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --description or --as, the format is tried that `fenxi import` would use.
+Without --description or --as it is the format that `fenxi import` would use.
 
 Examples:
   fenxi format try pool.log --description pool.toml --watch
@@ -79,7 +79,9 @@ pub fn run(global: &Global, args: &TryArgs) -> anyhow::Result<ExitCode> {
             // Somebody is in the middle of writing it.
             Err(error) => print::error(&error),
         }
-        while !stop.asked() && saved(&files) == before {
+        // An editor may put a new file in the place of the old one: it is gone for a moment.
+        let as_before = |now: &[Option<_>]| now == before || now.contains(&None) && !before.contains(&None);
+        while !stop.asked() && as_before(&saved(&files)) {
             std::thread::sleep(LOOK);
         }
         again = true;

@@ -10,7 +10,8 @@ use fenxi_model::{
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use crate::{AnyFormat, Hints, Input, Out, Tally, follow::Follow, overrun};
+pub use crate::part::Part;
+use crate::{AnyFormat, Hints, Input, Out, OwnFormat, Tally, follow::Follow, overrun, own::shipped};
 
 /// A line of a text, and what became of it.
 #[derive(Clone, Debug, Default)]
@@ -25,19 +26,6 @@ pub struct Line {
     pub rows: Vec<usize>,
     /// Why it, or something in it, could not be read.
     pub notes: Vec<String>,
-}
-
-/// The part of a description that reads a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// A pattern of `[[line]]`, from 1.
-    Pattern(usize),
-    /// The header of a `[[table]]`, from 1.
-    Header(usize),
-    /// A key of `[pairs]`.
-    Pair(String),
-    /// A pattern of `ignore`, from 1.
-    Ignored(usize),
 }
 
 /// A row that was read.
@@ -102,7 +90,7 @@ pub fn account(format: &AnyFormat, content: &[u8], hints: Hints) -> Account {
     };
     let mut lines = Vec::new();
     Input::of(content.to_vec()).each_line(|number, text| {
-        let part = format.part(text);
+        let part = part_of(format, text);
         lines.push(Line { number, text: text.to_owned(), part, ..Line::default() });
     });
     // Rows of a table come in the order in which they began.
@@ -130,6 +118,15 @@ pub fn account(format: &AnyFormat, content: &[u8], hints: Hints) -> Account {
         }
     }
     Account { lines, rows, remarks, tally }
+}
+
+/// The part of a description that reads a line; None where the format is not described.
+fn part_of(format: &AnyFormat, line: &str) -> Option<Part> {
+    match format {
+        AnyFormat::Shipped(format) => shipped::named(format.name)?.part(line),
+        AnyFormat::Own(format) => format.part(line),
+        AnyFormat::Hosts(_) => None,
+    }
 }
 
 /// The cells of a row that are not NULL, by their columns.

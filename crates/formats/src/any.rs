@@ -13,12 +13,11 @@ use fenxi_model::Table;
 
 use super::{
     Format, Head, Input, Out, Sure,
-    account::Part,
     detect::surest,
     document::is_document,
     formats,
     hosts::{self, by_host},
-    own::shipped,
+    part::Part,
 };
 
 /// A format that a store brings.
@@ -97,24 +96,6 @@ impl AnyFormat {
         match self {
             AnyFormat::Shipped(_) | AnyFormat::Hosts(_) => None,
             AnyFormat::Own(format) => Some(format.about()),
-        }
-    }
-
-    /// The part of a description that reads a line; None where the format is not described.
-    pub fn part(&self, line: &str) -> Option<Part> {
-        match self {
-            AnyFormat::Shipped(format) => shipped::named(format.name)?.part(line),
-            AnyFormat::Own(format) => format.part(line),
-            AnyFormat::Hosts(_) => None,
-        }
-    }
-
-    /// What a text lacks to be recognised, in words; empty where that is not known.
-    pub fn lacks(&self, head: &Head<'_>) -> Vec<String> {
-        match self {
-            AnyFormat::Shipped(format) => shipped::named(format.name).map_or_else(Vec::new, |own| own.lacks(head)),
-            AnyFormat::Own(format) => format.lacks(head),
-            AnyFormat::Hosts(_) => Vec::new(),
         }
     }
 

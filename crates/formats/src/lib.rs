@@ -35,6 +35,7 @@ mod ordinary;
 mod out;
 mod overrun;
 mod own;
+mod part;
 #[cfg(test)]
 mod printed;
 mod stamp;
@@ -76,7 +77,7 @@ pub use format::{Family, Fills, Format, Head, Sure};
 pub use input::{HEAD_BYTES, Input, MAX_LINE};
 pub use join::Join;
 pub use layout::{Field, Layout, col};
-pub use near::{Near, nearest};
+pub use near::{Near, lacks, nearest};
 pub use number::{grouped, number, scaled};
 pub use out::{Gathered, Hints, Out, Tally};
 pub use overrun::{overrun, overrun_in, survey};

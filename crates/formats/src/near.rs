@@ -8,7 +8,7 @@ use std::{
     fmt,
 };
 
-use crate::{AnyFormat, Family, Format, Formats, Head, formats, hosts};
+use crate::{AnyFormat, Family, Format, Formats, Head, OwnFormat, formats, hosts, own::shipped};
 
 /// A text needs as many of the words of a line for it to come near.
 const FEWEST_WORDS: usize = 2;
@@ -60,13 +60,22 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
         .filter_map(|(format, example)| {
             let lines = example.lines().filter_map(|line| like(line, &found, &weight));
             let (score, has, lacks) = lines.max_by(|a, b| a.0.total_cmp(&b.0))?;
-            let told = format.lacks(head);
+            let told = lacks(format, head);
             let lacks = if told.is_empty() { lacks } else { told };
             Some((score, Near { format: format.name(), has, lacks }))
         })
         .collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     near.into_iter().take(most).map(|(_, near)| near).collect()
+}
+
+/// What a text lacks to be recognised as a format, in words; empty where that is not known.
+pub fn lacks(format: &AnyFormat, head: &Head<'_>) -> Vec<String> {
+    match format {
+        AnyFormat::Shipped(format) => shipped::named(format.name).map_or_else(Vec::new, |own| own.lacks(head)),
+        AnyFormat::Own(format) => format.lacks(head),
+        AnyFormat::Hosts(_) => Vec::new(),
+    }
 }
 
 /// Whether a format has words of its own: one that carries anything, or the outputs of others, has not.

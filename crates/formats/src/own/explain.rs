@@ -1,7 +1,7 @@
 //! Which part of a description reads a line: for who writes one.
 
 use super::{TextFormat, Wrong, compile::Rules, report::Report, shipped};
-use crate::{Splitter, account::Part};
+use crate::{Splitter, part::Part};
 
 impl TextFormat {
     /// As [`TextFormat::parse`], for who tries a file: that of a shipped format may have its name.

@@ -24,7 +24,7 @@ pub(crate) mod tests;
 mod unit;
 mod value;
 
-use super::{About, Head, Input, Out, OwnFormat, Sure, account::Part, any};
+use super::{About, Head, Input, Out, OwnFormat, Sure, any, part::Part};
 use compile::Rules;
 pub use document::Wrong;
 use document::{Keys, Source};

@@ -12,7 +12,7 @@ use clap::Args;
 use fenxi_formats::{
     AnyFormat, Formats, Head, Hints, Input, OwnFormat,
     account::{Account, account},
-    foreign, nearest,
+    foreign, lacks, nearest,
 };
 use fenxi_model::Micros;
 use jiff::tz::TimeZone;
@@ -185,9 +185,9 @@ fn verdict(file: &str, chosen: &Chosen, account: &Account, head: &Head<'_>) -> S
                 Some(other) => format!("`fenxi import` would read it as {other}; `--as {name}` reads it so"),
                 None => format!("not recognised by its content; `fenxi import --as {name}` reads it"),
             };
-            match chosen.format.lacks(head).as_slice() {
+            match lacks(&chosen.format, head).as_slice() {
                 [] => import,
-                lacks => format!("{import}\n[recognise] asks for {}", lacks.join(", ")),
+                missing => format!("{import}\n[recognise] asks for {}", missing.join(", ")),
             }
         }
     };

@@ -60,7 +60,7 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
         .filter_map(|(format, example)| {
             let lines = example.lines().filter_map(|line| like(line, &found, &weight));
             let (score, has, lacks) = lines.max_by(|a, b| a.0.total_cmp(&b.0))?;
-            let told = lacks(format, head);
+            let told = self::lacks(format, head);
             let lacks = if told.is_empty() { lacks } else { told };
             Some((score, Near { format: format.name(), has, lacks }))
         })

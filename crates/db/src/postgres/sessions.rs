@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     client::Client,
-    gather,
+    observer,
     sample::{Sample, cut, put},
     server::{APPLICATION, Server, ServerError},
     statements::{TEXT, Text},
@@ -45,7 +45,7 @@ const OTHERS: &str = "pg_stat_get_backend_pid(i.id) <> pg_backend_pid()";
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
+pub fn sampler(server: &Server) -> Result<Box<dyn observer::Sampler>, ServerError> {
     let mut client = server.client()?;
     let sessions = Sessions::new(&mut client)?;
     own::publish(&mut client)?;
@@ -59,7 +59,7 @@ struct Sampler {
     published: Instant,
 }
 
-impl gather::Sampler for Sampler {
+impl observer::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
         self.sessions.sample(&mut self.client, into)?;
         if self.published.elapsed() >= PUBLISHES

@@ -10,6 +10,7 @@ mod document;
 mod documents;
 pub mod draft;
 mod explain;
+mod filled;
 mod goal;
 mod json_rows;
 mod objects;
@@ -109,7 +110,7 @@ impl TextFormat {
             file: file.to_owned(),
             digest: digest.to_owned(),
             summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
-            tables: goal::tables(top),
+            tables: filled::tables(top),
             example: top.text("example")?.map(|said| said.text.to_owned()).unwrap_or_default(),
             is_program: false,
             recognises: recognise.is_some(),

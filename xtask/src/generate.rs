@@ -17,6 +17,8 @@ const ADDING_A_FORMAT: &str = "docs/adding-a-format.md";
 
 /// Written by hand around a format's description, a program, and what they read.
 const OWN_FORMATS: &str = "docs/own-formats.md";
+/// The same.
+const FIRST_FORMAT: &str = "docs/first-format.md";
 
 /// Written by hand around the list of observers.
 const OBSERVERS: &str = "docs/tools/trace.md";
@@ -31,6 +33,7 @@ fn pages(repository: &Repository) -> Result<Vec<Page>> {
         ("docs/reference/findings.md", findings::page(HEAD, repository)?),
         (ADDING_A_FORMAT, with_listings(repository, &repository.read(ADDING_A_FORMAT)?)?),
         (OWN_FORMATS, with_listings(repository, &repository.read(OWN_FORMATS)?)?),
+        (FIRST_FORMAT, with_listings(repository, &repository.read(FIRST_FORMAT)?)?),
         (OBSERVERS, with_observers(repository, &repository.read(OBSERVERS)?)?),
         ("crates/README.md", crates(repository)?),
         (api_types::FILE, api_types::page(repository)?),

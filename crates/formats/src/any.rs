@@ -17,6 +17,7 @@ use super::{
     document::is_document,
     formats,
     hosts::{self, by_host, part::read_with_rest},
+    part::Part,
 };
 
 /// A format that a store brings.
@@ -27,6 +28,14 @@ pub trait OwnFormat: Debug + Send + Sync {
     fn sniff(&self, head: &Head<'_>) -> Sure;
     /// Reads all of the input; what it cannot read it notes.
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>);
+    /// The part of a description that reads a line, if it is one.
+    fn part(&self, _line: &str) -> Option<Part> {
+        None
+    }
+    /// What a text lacks to be its own, in words, as far as that is known.
+    fn lacks(&self, _head: &Head<'_>) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a store's format is.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    follow::Follow,
     terminal,
     utf16::{self, Utf16},
 };
@@ -45,6 +46,8 @@ pub struct Input<'r> {
     /// Lines around the output that were left out.
     around: u64,
     error: Option<io::Error>,
+    /// Who wants to know which line is read.
+    follow: Option<Follow>,
 }
 
 impl std::fmt::Debug for Input<'_> {
@@ -79,6 +82,7 @@ impl<'r> Input<'r> {
             long_lines: 0,
             around: 0,
             error: None,
+            follow: None,
         };
         input.escapes = has_escape(&input.buffer[..input.end]);
         input.fill_head();
@@ -137,6 +141,13 @@ impl<'r> Input<'r> {
             self.around += 1;
         }
         false
+    }
+
+    /// Tells `follow` which line is read from here on.
+    #[must_use]
+    pub fn followed(mut self, follow: &Follow) -> Input<'r> {
+        self.follow = Some(follow.clone());
+        self
     }
 
     /// Hands on every line with its number.
@@ -250,6 +261,9 @@ impl<'r> Input<'r> {
         self.begin = next;
         self.number += 1;
         self.repaired.take();
+        if let Some(follow) = &self.follow {
+            follow.line(self.number);
+        }
     }
 
     /// Reads more, after moving what is left to the front. Gives how many bytes after `begin` were

@@ -7,6 +7,7 @@
 //! Most formats need no Rust: a file in `formats/` describes them, see `own/`. One that does is a file in a family's folder and a
 //! line in the family's `formats!` list.
 
+pub mod account;
 mod any;
 mod clock;
 mod cpu_mean;
@@ -20,6 +21,7 @@ mod example;
 mod fields;
 #[cfg(test)]
 mod fixtures;
+mod follow;
 mod foreign;
 mod format;
 mod hints;
@@ -27,12 +29,14 @@ mod input;
 mod join;
 mod json;
 mod layout;
+mod near;
 mod number;
 #[cfg(test)]
 mod ordinary;
 mod out;
 mod overrun;
 mod own;
+mod part;
 #[cfg(test)]
 mod posted;
 #[cfg(test)]
@@ -77,10 +81,11 @@ pub use hints::Hints;
 pub use input::{HEAD_BYTES, Input, MAX_LINE};
 pub use join::Join;
 pub use layout::{Field, Layout, col};
+pub use near::{Near, lacks, nearest};
 pub use number::{grouped, number, scaled};
 pub use out::{Gathered, Out, Tally};
 pub use overrun::{overrun, overrun_in, survey};
-pub use own::{JsonRows, TextFormat, Wrong};
+pub use own::{JsonRows, TextFormat, Wrong, check, draft};
 pub use stamp::{Stamp, When, stamp};
 pub use zone::zone_named;
 

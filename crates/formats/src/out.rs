@@ -13,6 +13,11 @@ use jiff::{
 
 use crate::Hints;
 
+use crate::{
+    Input,
+    follow::{Follow, Origin},
+};
+
 /// Rows that are gathered before they are handed on.
 const FLUSH_ROWS: usize = 1 << 15;
 /// Notes that are kept word by word for one file; further ones are only counted.
@@ -107,6 +112,8 @@ pub struct Out<'a> {
     unread_depth: u8,
     /// Values that cannot be, of rows that are handed on.
     refused: Vec<Refused>,
+    /// Who wants to know where rows come from.
+    follow: Option<Follow>,
 }
 
 impl std::fmt::Debug for Out<'_> {
@@ -158,6 +165,7 @@ impl<'a> Out<'a> {
             unread_bytes: 0,
             unread_depth: 0,
             refused: Vec::new(),
+            follow: None,
             hints,
         }
     }
@@ -167,6 +175,13 @@ impl<'a> Out<'a> {
     #[must_use]
     pub fn in_order(mut self) -> Out<'a> {
         self.in_order = true;
+        self
+    }
+
+    /// Tells `follow` which line each row comes from.
+    #[must_use]
+    pub fn followed(mut self, follow: &Follow) -> Out<'a> {
+        self.follow = Some(follow.clone());
         self
     }
 
@@ -195,6 +210,14 @@ impl<'a> Out<'a> {
         self.set_source(source);
         self.set_host(host);
         self.lines = lines;
+    }
+
+    /// A part of the input, which tells which of its lines is read if the whole does.
+    pub(crate) fn part<'r>(&self, part: Input<'r>) -> Input<'r> {
+        match &self.follow {
+            Some(follow) => part.followed(follow),
+            None => part,
+        }
     }
 
     /// The part is read: rows to come are of `source`.
@@ -256,6 +279,9 @@ impl<'a> Out<'a> {
         dt: impl Into<Option<f64>>,
     ) -> Row<'_, S> {
         let t = t.into();
+        if let Some(follow) = &self.follow {
+            self.tell(follow, table.id as usize);
+        }
         if self.in_boot {
             self.boot_rows += 1;
             return self.boot.row(table, t, dt);
@@ -274,6 +300,13 @@ impl<'a> Out<'a> {
             self.last = Some(self.last.map_or(t, |last| last.max(t)));
         }
         self.rows.row(table, t, dt)
+    }
+
+    /// Tells where a row of a table comes from.
+    #[cold]
+    fn tell(&self, follow: &Follow, table: usize) {
+        let (line, format) = (self.number_of(follow.at()), self.rows.source());
+        follow.row(Origin { line, table: TABLES[table], since_boot: self.in_boot, format });
     }
 
     /// A number without a table of its own. `labels` are `key=value` joined by commas, or empty.

@@ -17,11 +17,13 @@ pub enum ImportError {
     /// None of the inputs is of a format that is understood.
     #[error(
         "{names}: unknown format (`fenxi list formats` lists the known ones; --as NAME forces one, \
-         --map FILE reads columns of any text)"
+         --map FILE reads columns of any text; `fenxi format new --from FILE` drafts a format){near}"
     )]
     Unknown {
         /// The inputs.
         names: String,
+        /// The formats that come nearest to each, and what it lacks: a line each, with a newline before.
+        near: String,
     },
     /// Inputs are of formats that are understood, and have nothing of what these are made of; a line for each.
     #[error("nothing was imported:\n{0}")]

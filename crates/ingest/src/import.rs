@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use fenxi_formats::{Head, Input, nearest};
 use fenxi_model::RunId;
 
 use crate::{
@@ -16,11 +17,14 @@ use crate::{
     progress::{Progress, SharedProgress, Watch},
     read::Reader,
     read_plan::ReadPlan,
+    source::Content,
     write::Writer,
 };
 
 /// Inputs that an error names.
 const MOST_NAMED: usize = 5;
+/// Inputs of an unknown format that are looked at once more, and formats that are named for each.
+const MOST_NEAR: usize = 3;
 
 /// Imports all sources of `plan` as one run. `watch` gets the progress, often; it gives false
 /// to end the import, of which nothing is kept then.
@@ -85,7 +89,7 @@ fn check(plan: &Plan, shared: &SharedProgress, writer: &Writer<'_>) -> Result<()
             return Err(ImportError::NoText(lines.join("\n")));
         }
         let names: Vec<_> = inputs.iter().take(MOST_NAMED).map(|i| i.name.as_str()).collect();
-        return Err(ImportError::Unknown { names: names.join(", ") });
+        return Err(ImportError::Unknown { names: names.join(", "), near: nearest_to(plan) });
     }
     // A header without figures, quoted or cut, is no measurement: a run of it would have nothing.
     if inputs.iter().all(|input| input.unread().is_some()) {
@@ -98,6 +102,19 @@ fn check(plan: &Plan, shared: &SharedProgress, writer: &Writer<'_>) -> Result<()
         return Err(ImportError::Strict { count, first: writer.first_notes() });
     }
     Ok(())
+}
+
+/// The formats that come nearest to the first inputs, and what each input lacks.
+fn nearest_to(plan: &Plan) -> String {
+    let mut lines = String::new();
+    for source in plan.sources.iter().filter(|source| !matches!(source.content, Content::Stdin(_))).take(MOST_NEAR) {
+        let Ok(reader) = source.content.unpacked() else { continue };
+        let input = Input::new(reader);
+        let near = nearest(&plan.formats, &Head { text: &input.head() }, MOST_NEAR);
+        let name = if plan.sources.len() > 1 { format!("{}: ", source.name) } else { String::new() };
+        near.iter().for_each(|near| lines.push_str(&format!("\n{name}near: {near}")));
+    }
+    lines
 }
 
 /// The runs that already have every one of these inputs; none when that does not matter.

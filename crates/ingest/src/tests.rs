@@ -183,7 +183,7 @@ fn what_the_store_has_is_not_imported_again_unless_forced() {
 fn unknown_text_is_an_error_alone_and_kept_beside_others() {
     let place = Place::of(&[("readme", b"Nothing that a tool has printed.\n")]);
     let error = place.import(|_| {}).unwrap_err();
-    assert!(matches!(&error, ImportError::Unknown { names } if names == "readme"), "{error}");
+    assert!(matches!(&error, ImportError::Unknown { names, .. } if names == "readme"), "{error}");
     assert!(place.is_empty());
     place.write("mpstat.log", MPSTAT.as_bytes());
     let (run, inputs) = place.imported(|_| {});

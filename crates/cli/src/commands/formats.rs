@@ -1,14 +1,13 @@
 //! `fenxi list formats`: what can be imported.
 
-mod test;
-
-use std::{io, process::ExitCode};
+use std::{io, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use fenxi_formats::{About, AnyFormat, Fills, Format, Formats, formats};
 use fenxi_model::visible;
 use serde_json::json;
 
+use super::format::trial::{self, TryArgs};
 use crate::{
     formats,
     options::{Global, JsonArgs},
@@ -26,7 +25,7 @@ prints rows as JSON lines.
 Examples:
   fenxi list formats                            list all formats
   fenxi list formats mpstat                     show an example
-  fenxi list formats test poolstat pool.log     try a format on a file")]
+  fenxi format try pool.log --as poolstat       try a format on a file")]
 pub struct FormatsArgs {
     /// Format to describe
     #[arg(value_name = "FORMAT")]
@@ -42,14 +41,34 @@ pub struct FormatsArgs {
 /// What can be done with formats.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Print the rows that a format reads from a file, and what it cannot read
-    Test(test::TestArgs),
+    /// The name that `fenxi format try` had before
+    #[command(hide = true)]
+    Test(TestArgs),
+}
+
+/// `fenxi list formats test`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  fenxi format try pool.log --as poolstat")]
+pub struct TestArgs {
+    /// Format to try
+    #[arg(value_name = "FORMAT")]
+    pub name: String,
+    /// File to read, compressed or not
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Lists formats, or describes one.
 pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
     if let Some(Action::Test(args)) = &args.action {
-        return test::run(global, args);
+        let TestArgs { name, file, form } = args;
+        let (file, as_format, form) = (file.clone(), Some(name.clone()), form.clone());
+        return trial::run(global, &TryArgs { file, description: None, as_format, watch: false, all: false, form });
     }
     let width = print::width(&io::stdout());
     let known = formats::known(global);

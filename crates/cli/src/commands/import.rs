@@ -32,7 +32,7 @@ detected from contents. The run keeps its inputs, compressed. Averages since
 boot, which many tools print first, go to separate tables: `boot.cpu`,
 `boot.disk` … An archive written by `fenxi store export` is detected too: its
 runs are imported unchanged. Formats of your own are files in the directory
-`formats` of the store (`fenxi list formats test NAME FILE` tries one).
+`formats` of the store (`fenxi format try FILE` tries them).
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline

@@ -100,6 +100,7 @@ commands! {
     "Tools" {
         fence          Fence(FenceArgs)              "Isolate a process on dedicated CPUs (cpuset), reversibly";
         tamp           Tamp(TampArgs)                "Compress and decompress on all cores, in standard formats";
+        format         Format(FormatArgs)            "Write a format: try a description, draft one, check it";
         man            Man(ManArgs)                  "Show the manual page of a command";
         completions    Completions(CompletionsArgs)  "Print a shell's completion script";
     }

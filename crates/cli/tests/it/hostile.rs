@@ -190,7 +190,11 @@ impl Uses {
             [vec!["mine", &output], vec!["mine", &output, "--json"], vec![HOSTILE, &output], vec!["mine", &missing]]
         {
             self.add("formats test", &more);
+            self.add("format try", &[&["--as"], &more[..]].concat());
         }
+        self.add("format try", &[&output]);
+        self.add("format new", &["--from", &output]);
+        self.add("format check", &[&missing]);
         self.add("import", &["--format", "mine", "--force", &output]);
         for more in [vec!["@1"], vec!["@1", "--json"], vec![HOSTILE_NAME]] {
             self.add("show", &more);

@@ -1,6 +1,7 @@
 //! Formats that a store brings: listed, tried, imported, and never run for what comes over HTTP.
 
 use std::{
+    io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -50,16 +51,21 @@ fn a_stores_format_is_listed_tried_and_imported_as_a_shipped_one() {
 
     let file = fixture("poolstat.txt");
     let path = file.to_str().unwrap();
-    let tried = fenxi.ok(&["formats", "test", "poolstat", path]);
-    assert!(tried.contains("disk\n") && tried.contains("19136512"), "{tried}");
+    let tried = fenxi.ok(&["format", "try", "--as", "poolstat", path]);
+    assert!(tried.contains("disk device=nvme0n1") && tried.contains("read_bytes_per_s=19136512"), "{tried}");
     assert!(
-        tried.ends_with("poolstat.txt as poolstat: 14 rows, all of it was read\nrecognised by its content\n"),
+        tried.ends_with(
+            "poolstat.txt as poolstat: 14 rows of disk, metric; all of 17 lines read\nrecognised by its content\n"
+        ),
         "{tried}"
     );
-    let lines = fenxi.ok(&["formats", "test", "poolstat", path, "--json"]);
+    assert_eq!(fenxi.ok(&["formats", "test", "poolstat", path]), tried, "the name of before");
+    let lines = fenxi.ok(&["format", "try", path, "--json"]);
     let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     assert_eq!((&last["rows"], &last["notes"], &last["recognised_as"]), (&14.into(), &0.into(), &"poolstat".into()));
-    assert_eq!(lines.lines().count(), 15);
+    assert_eq!(lines.lines().count(), 18);
+    let disk: Value = serde_json::from_str(lines.lines().nth(3).unwrap()).unwrap();
+    assert_eq!((&disk["line"], &disk["rows"][0]["reads_per_s"]), (&4.into(), &1520.0.into()), "{disk}");
     // Trying keeps nothing.
     assert_eq!(fenxi.ok(&["runs", "--json"]), "");
 
@@ -111,7 +117,9 @@ fn a_wrong_file_is_said_once_and_stands_in_nobodys_way() {
     assert!(output.status.success(), "{said}");
     assert_eq!(said.matches("warning: ").count(), 1, "{said}");
     assert!(said.contains("formats/wrong.toml:28: there is no table `disc`; did you mean `disk`?"), "{said}");
-    assert!(fenxi.fails(1, &["formats", "test", "wrong", file.to_str().unwrap()]).contains("unknown format `wrong`"));
+    assert!(
+        fenxi.fails(1, &["format", "try", "--as", "wrong", file.to_str().unwrap()]).contains("unknown format `wrong`")
+    );
 }
 
 #[test]
@@ -121,9 +129,10 @@ fn what_a_format_cannot_read_is_shown_with_its_line() {
     let path = dir.path().join("pool.log");
     let content = fs::read_to_string(fixture("poolstat.txt")).unwrap().replace("queue 5,", "queue five,");
     fs::write(&path, content).unwrap();
-    let tried = fenxi.ok(&["formats", "test", "poolstat", path.to_str().unwrap()]);
-    assert!(tried.contains("no pattern matches: queue five, longest 9"), "{tried}");
-    assert!(tried.contains("12 rows, 1 note on what could not be read"), "{tried}");
+    let tried = fenxi.ok(&["format", "try", path.to_str().unwrap()]);
+    let line = tried.lines().find(|line| line.contains("queue five, longest 9")).unwrap();
+    assert!(line.contains("nothing") && line.ends_with("! no pattern matches"), "{tried}");
+    assert!(tried.contains("12 rows of disk, metric; 1 of 17 lines not read, marked `!`"), "{tried}");
 }
 
 #[test]
@@ -144,4 +153,57 @@ fn interrupting_an_import_ends_its_program_and_keeps_nothing() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(sleeping(), 0);
     assert_eq!(fenxi.ok(&["runs", "--json"]), "");
+}
+
+#[test]
+fn a_description_is_tried_drafted_and_checked_without_a_store() {
+    let fenxi = Fenxi::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (log, toml) = (path("queues.log"), path("queues.toml"));
+    fs::write(&log, "Queue  Active  Pending  Share\nread   3  12  40%\nwrite  1  0  60%\n").unwrap();
+    // Nothing reads it yet.
+    let unknown = fenxi.fails(1, &["format", "try", &log]);
+    assert!(unknown.contains("no format reads") && unknown.contains("fenxi format new --from"), "{unknown}");
+    fenxi.ok(&["format", "new", "--from", &log, "-o", &toml]);
+    assert!(fenxi.fails(1, &["format", "new", "--from", &log, "-o", &toml]).contains("exists"));
+    let tried = fenxi.ok(&["format", "try", &log, "--description", &toml]);
+    assert!(tried.contains("6 rows of metric; all of 3 lines read\n"), "{tried}");
+    assert!(tried.ends_with("recognised by its content\n"), "{tried}");
+    assert!(tried.contains("[[table]] :"), "{tried}");
+    let checked = fenxi.ok(&["format", "check", &toml, "--text", &log]);
+    assert!(checked.ends_with("all is right\n"), "{checked}");
+    // What is wrong is listed, with its line.
+    fs::write(&toml, fs::read_to_string(&toml).unwrap().replace("\"metric\"", "\"mem.fre_bytes\"")).unwrap();
+    let wrong = text(&fenxi.run(&["format", "check", &toml]).stdout);
+    assert!(wrong.contains("did you mean `free_bytes`") && wrong.contains("1 of 1 checks failed"), "{wrong}");
+    assert_eq!(fenxi.run(&["format", "check", &toml, "--json"]).status.code(), Some(1));
+}
+
+#[test]
+fn an_unknown_format_names_the_nearest_and_what_is_missing() {
+    let fenxi = Fenxi::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("siege.txt");
+    fs::write(&path, "Transactions:\t 10 hits\nElapsed time:\t 1 secs\nTransaction rate:\t 5 trans/sec\n").unwrap();
+    for command in [&["import"][..], &["format", "try"]] {
+        let said = fenxi.fails(1, &[command, &[path.to_str().unwrap()]].concat());
+        assert!(said.contains("near: siege (it has ") && said.contains("lacks a line `availability: …`"), "{said}");
+    }
+}
+
+#[test]
+fn a_watched_file_is_tried_again_when_it_is_saved() {
+    let fenxi = store_with(&[("poolstat.toml", &described("poolstat.toml"))]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pool.log");
+    fs::copy(fixture("poolstat.txt"), &path).unwrap();
+    let mut child = fenxi.spawn(&["format", "try", path.to_str().unwrap(), "--watch"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut until = |wanted: &str| lines.by_ref().map(Result::unwrap).find(|line| line.contains(wanted));
+    assert!(until("recognised by its content").is_some());
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "nonsense\n").unwrap();
+    assert!(until("1 of 18 lines not read").is_some());
+    signal(&child, Signal::INT);
+    assert!(child.wait().unwrap().success());
 }

@@ -8,7 +8,7 @@ use jiff::{
 };
 
 use super::labels::seconds_of;
-use crate::{Clock, Out, Relative, civil_date, civil_time, ctime, number};
+use crate::{Clock, Out, Relative, civil_date, civil_time, ctime, number, stamp, stamp::When as Stamped};
 
 /// How the cells of a column encode the time.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +101,7 @@ impl Times {
     /// The moment in `cell`; None when it is not written as in `when`.
     pub(crate) fn read(&mut self, when: &When, cell: &str, out: &mut Out<'_>) -> Option<Micros> {
         match when {
-            When::Date => moment(cell, &self.zone),
+            When::Date => moment(cell, &self.zone).or_else(|| self.yearless(cell, out)),
             When::Day => {
                 let time = self.unfold(time_of_day(cell)?);
                 Some(self.clock.at(time, out))
@@ -114,6 +114,14 @@ impl Times {
             }
             When::Form(form) => formed(form, cell, &self.zone),
         }
+    }
+
+    /// A month, a day and a time, as syslog and others write them without a year.
+    fn yearless(&mut self, cell: &str, out: &mut Out<'_>) -> Option<Micros> {
+        let cell = cell.trim();
+        let read =
+            stamp(cell).filter(|read| read.rest.is_empty() && cell.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+        matches!(read.when, Stamped::Yearless(..)).then(|| read.when.moment(&mut self.clock, out))
     }
 
     /// Some wrappers stamp twelve hours without saying which half of the day: once a time goes back

@@ -211,7 +211,7 @@ pub(crate) fn read_among(formats: &Formats, input: &mut Input<'_>, out: &mut Out
         match part.format(formats) {
             Some((sure, format)) if sure > Sure::Perhaps => {
                 out.begin_part(format.name(), &part.host, part.lines);
-                format.read(&mut Input::new(part.text.as_bytes()), out);
+                format.read(&mut out.part(Input::new(part.text.as_bytes())), out);
                 out.end_part(FORMAT.name);
             }
             _ => {

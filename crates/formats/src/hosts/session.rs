@@ -185,7 +185,7 @@ pub(super) fn read_outputs(parts: Parts, source: &'static str, out: &mut Out<'_>
                 let Part { host, text, lines } = output.with_command(&format, out.hints());
                 out.anchor();
                 out.begin_part(format.name(), &host, lines);
-                format.read(&mut Input::new(text.as_bytes()), out);
+                format.read(&mut out.part(Input::new(text.as_bytes())), out);
                 out.end_part(source);
             }
             _ => not_known(&output, out),

@@ -136,7 +136,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     };
     let part = chosen(bare, &format, out.hints());
     out.begin_part(format.name(), "", part.lines);
-    format.read(&mut Input::new(part.text.as_bytes()), out);
+    format.read(&mut out.part(Input::new(part.text.as_bytes())), out);
     out.end_part(FORMAT.name);
 }
 

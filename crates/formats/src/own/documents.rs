@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     document::{Keys, Wrong, list},
     goal::Goal,
+    objects::{self, Objects},
     report::TableRule,
     shipped,
 };
@@ -22,13 +23,42 @@ use crate::{
 /// Keys of `[json]`.
 const OF_JSON: &[&str] = &["like", "rows", "name", "reader"];
 
+/// What `[json]` reads: documents like those of a shipped format, or those that its own columns say.
+#[derive(Debug)]
+pub(super) enum Json {
+    /// Reports of sysstat.
+    Like(Document),
+    /// Any others.
+    Any(Objects),
+}
+
+impl Json {
+    /// Reads `[json]`, if it is there.
+    pub(super) fn read(name: &'static str, top: &Keys<'_, '_>) -> Result<Option<Json>, Wrong> {
+        let Some(keys) = top.table("json", "[json]", &[])? else { return Ok(None) };
+        if keys.value("like").is_some() || keys.value("reader").is_some() {
+            return Ok(Document::read(top)?.map(Json::Like));
+        }
+        let keys = top.table("json", "[json]", objects::OF_JSON)?.unwrap_or(keys);
+        Objects::read(name, keys).map(|objects| Some(Json::Any(objects)))
+    }
+
+    /// Reads all of the input.
+    pub(super) fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
+        match self {
+            Json::Like(document) => document.run(input, out),
+            Json::Any(objects) => objects.run(input, out),
+        }
+    }
+}
+
 /// Code that reads documents of JSON.
 type Reader = fn(&mut Input<'_>, &mut Out<'_>);
 
 /// The names that descriptions have for it.
 const READERS: &[(&str, Reader)] = &[("ghz", load::ghz::read_json), ("oha", load::oha::read_json)];
 
-/// A description's documents.
+/// Documents like those of a shipped format.
 #[derive(Debug)]
 pub(super) enum Document {
     Rows(Rows),
@@ -51,8 +81,8 @@ pub(super) struct Rows {
 }
 
 impl Document {
-    /// Reads `[json]`, if it is there.
-    pub(super) fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
+    /// Reads `[json]` with `like`, if it is there.
+    fn read(top: &Keys<'_, '_>) -> Result<Option<Document>, Wrong> {
         let Some(keys) = top.table("json", "[json]", OF_JSON)? else { return Ok(None) };
         let source = keys.source;
         if let Some(said) = keys.text("reader")? {

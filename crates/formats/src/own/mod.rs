@@ -4,13 +4,17 @@
 //! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` parses where a value goes. `read.rs` and `tables.rs` read texts by
 //! them. Nothing here opens a file: the caller with a store hands in texts. `docs/own-formats.md` describes the file.
 
+pub mod check;
 mod coded;
 mod compile;
 mod document;
 mod documents;
+pub mod draft;
+mod explain;
 mod filled;
 mod goal;
 mod json_rows;
+mod objects;
 mod read;
 mod recognise;
 mod report;
@@ -23,12 +27,12 @@ mod unit;
 mod value;
 pub(crate) mod words;
 
-use super::{About, Head, Input, Out, OwnFormat, Sure, any};
+use super::{About, Head, Input, Out, OwnFormat, Sure, any, part::Part};
 pub(crate) use coded::{Classes, Coded};
 use compile::Rules;
 pub use document::Wrong;
 pub(crate) use document::{Keys, Source};
-use documents::Document;
+use documents::Json;
 pub(crate) use goal::Goal;
 pub use json_rows::JsonRows;
 use recognise::{Compile, Recognise};
@@ -44,7 +48,7 @@ pub struct TextFormat {
     recognise: Option<Recognise>,
     rules: Option<Rules>,
     report: Option<Report>,
-    document: Option<Document>,
+    document: Option<Json>,
     coded: Option<Coded>,
 }
 
@@ -80,7 +84,7 @@ impl TextFormat {
         let name = any::lasting(name);
         let about = TextFormat::outlined(&top, name, file, digest)?;
         let report = Report::read(name, &top)?;
-        let json = Document::read(&top)?;
+        let json = Json::read(&top)?;
         let coded = Coded::read(name, &top)?;
         let whole = report.is_some() || json.is_some() || coded.is_some();
         let rules = match (top.value("line").or(top.value("pairs")), whole) {
@@ -147,12 +151,20 @@ impl OwnFormat for TextFormat {
         if let Some(coded) = &self.coded {
             return coded.run(input, out);
         }
-        let is_json = self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with('{');
+        let is_json =
+            self.rules.is_none() && self.report.is_none() || input.head().trim_start().starts_with(['{', '[']);
         match (&self.document, &self.report, &self.rules) {
             (Some(document), ..) if is_json => document.run(input, out),
             (_, Some(report), _) => tables::read(report, input, out),
             (.., Some(rules)) => read::read(rules, input, out),
             _ => {}
         }
+    }
+    fn part(&self, line: &str) -> Option<Part> {
+        self.part_of(line)
+    }
+
+    fn lacks(&self, head: &Head<'_>) -> Vec<String> {
+        self.recognise.as_ref().map_or_else(Vec::new, |recognise| recognise.missing(head))
     }
 }

@@ -1,5 +1,7 @@
 //! How a format of a store recognises its texts: by what only its tool prints, or not at all.
 
+mod likeness;
+
 use std::sync::OnceLock;
 
 use regex::Regex;

@@ -91,8 +91,8 @@ described! {
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
         "bsd-iostat", "hpux-iostat";
     "trace" of Trace: "go-gctrace", "pprof-top";
-    "load" of Load: "ab", "bonnie", "db-bench", "dd", "ghz", "h2load", "hey", "httperf", "oha", "siege", "sockperf", "stream";
-    "database" of Database: "explain-analyze", "processlist", "mysqltuner";
+    "load" of Load: "ab", "bonnie", "db-bench", "dd", "ghz", "h2load", "hey", "httperf", "kafka-perf", "oha", "rados-bench", "siege", "sockperf", "stream";
+    "database" of Database: "explain-analyze", "mongostat", "mysqltuner", "nodetool-tpstats", "pgbouncer", "processlist";
 }
 
 /// The described formats of a folder, as formats like any other.
@@ -113,7 +113,7 @@ pub(crate) fn of(folder: &str) -> impl Iterator<Item = &'static Format> {
 }
 
 /// The described format called `name`.
-pub(super) fn named(name: &str) -> Option<&'static TextFormat> {
+pub(crate) fn named(name: &str) -> Option<&'static TextFormat> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.format()
 }
 
@@ -126,6 +126,13 @@ pub(super) fn about(name: &str) -> Option<&'static About> {
 #[cfg(test)]
 pub(crate) fn coded(name: &str) -> &'static super::Coded {
     named(name).and_then(|format| format.coded.as_ref()).expect("a description with a reader")
+}
+
+/// The file of the described format called `name`.
+#[cfg(test)]
+pub(crate) fn path(name: &str) -> Option<std::path::PathBuf> {
+    let entry = ENTRIES.iter().find(|entry| entry.shipped.name == name)?;
+    Some(std::path::Path::new("../../formats").join(entry.folder).join(format!("{name}.toml")))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const MAX_COLUMNS: usize = 1 << 12;
 /// Reads all of the input.
 pub(super) fn read(report: &Report, input: &mut Input<'_>, out: &mut Out<'_>) {
     let when = When::new(&report.pace, input, out);
-    let mut reader = Reader { report, when, headers: Headers::new(), at: None, rows: 0 };
+    let mut reader = Reader { report, when, headers: Headers::new(), at: None, rows: 0, stamp: String::new() };
     let mut splitter = Splitter::default();
     input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     out.since_boot(false);
@@ -138,6 +138,8 @@ struct Section<'r> {
     devices: Vec<(usize, String)>,
     /// The first column of each CPU.
     cpus: Vec<usize>,
+    /// Whether a row begins with its time, which is taken off it as a stamp is.
+    front: bool,
 }
 
 /// What distinguishes rows, and the columns with it: several are joined by `/`.
@@ -158,12 +160,16 @@ impl Name<'_> {
 
 impl<'r> Section<'r> {
     fn new(name: &str, rule: &'r TableRule, fields: &Fields<'_>) -> Section<'r> {
-        let words = rule.words(fields);
+        let mut words = rule.words(fields);
+        let front = words.first().is_some_and(|word| rule.is_time(word));
+        if front {
+            words.remove(0);
+        }
         let place = |wanted: &str| words.iter().position(|word| word == wanted);
         let between = rule.devices.as_ref().and_then(|d| Some(place(&d.after)? + 1..place(&d.before)?)).unwrap_or(0..0);
         let cpus = rule.cpus_in(&words);
         let mut section =
-            Section { rule, layout: Layout::empty(), names: Vec::new(), time: None, devices: Vec::new(), cpus };
+            Section { rule, layout: Layout::empty(), names: Vec::new(), time: None, devices: Vec::new(), cpus, front };
         let headers: Vec<&str> = words
             .iter()
             .enumerate()
@@ -277,6 +283,11 @@ impl TableRule {
         words
     }
 
+    /// Whether the time stands below a word.
+    fn is_time(&self, word: &str) -> bool {
+        self.others.iter().any(|(known, goal)| known == word && matches!(goal, Goal::Time))
+    }
+
     /// The first column of each CPU, if a header has those of several side by side.
     fn cpus_in(&self, words: &[String]) -> Vec<usize> {
         let same = |group: &&[String]| group.iter().zip(&self.cpus).all(|(word, (known, ..))| word == known);
@@ -301,16 +312,20 @@ struct Reader<'r> {
     at: Option<(Micros, Option<f64>)>,
     /// Rows since the last header.
     rows: u32,
+    /// What was taken off the front of the row before.
+    stamp: String,
 }
 
 impl<'r> Reader<'r> {
     fn line(&mut self, number: u64, line: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
-        let text = self.when.strip(line, out).trim();
+        let rest = self.when.strip(line, out);
+        let stamp = line.get(..line.len().saturating_sub(rest.len())).unwrap_or_default().trim();
+        let text = rest.trim();
         if text.is_empty() || text.bytes().all(|b| matches!(b, b'-' | b' ' | b'\t')) {
             return;
         }
         let fields = splitter.blanks(text);
-        if self.header(text, &fields, out) || self.values(number, &fields, out) {
+        if self.header(text, &fields, out) || self.values(number, stamp, &fields, out) {
             return;
         }
         match self.when.knows(text, self.report.pace.tool.name, out) {
@@ -337,16 +352,28 @@ impl<'r> Reader<'r> {
             times.restart();
         }
         self.rows = 0;
-        self.at = rule.has_key().then(|| self.when.begin(out));
         let name = self.report.name;
         self.headers.enter(text, || Section::new(name, rule, fields));
+        // Rows that say their times begin what is of one time themselves.
+        let front = self.headers.current().is_some_and(|section| section.front);
+        self.at = (rule.has_key() && !front).then(|| self.when.begin(out));
+        self.stamp.clear();
         true
     }
 
     /// Takes a line of values.
-    fn values(&mut self, number: u64, fields: &Fields<'_>, out: &mut Out<'_>) -> bool {
+    fn values(&mut self, number: u64, stamp: &str, fields: &Fields<'_>, out: &mut Out<'_>) -> bool {
         let Some(section) = self.headers.current() else { return false };
         let fits = fields.len() == section.layout.len();
+        if section.front && section.rule.has_key() {
+            if !fits || stamp.is_empty() {
+                return false;
+            }
+            if self.at.is_none() || self.stamp != stamp {
+                stamp.clone_into(&mut self.stamp);
+                self.at = Some(self.when.begin(out));
+            }
+        }
         if let Some(at) = self.at {
             if fits {
                 section.write(number, fields, at, out);

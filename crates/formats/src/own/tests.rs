@@ -1,5 +1,6 @@
 //! Formats of stores against their fixtures, and invalid files against their errors.
 
+mod added;
 mod files;
 mod reports;
 mod shipped;
@@ -16,12 +17,12 @@ use super::TextFormat;
 use crate::{AnyFormat, Head, Hints, Sure, fixtures::Read, fixtures::read_any};
 
 /// A format from a file's text.
-fn format(text: &str) -> TextFormat {
+pub(super) fn format(text: &str) -> TextFormat {
     TextFormat::parse("mine", "mine.toml", text, "").unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What it reads of a text.
-fn read(format: TextFormat, text: &str) -> Read {
+pub(super) fn read(format: TextFormat, text: &str) -> Read {
     read_bytes(&AnyFormat::Own(Arc::new(format)), text.as_bytes())
 }
 

@@ -95,7 +95,7 @@ fn taken(dimension: Dimension, rate: bool) -> String {
     if rate {
         format!("expected one of {units} (or none), then `/s`, `/ms`, `/min`, `/h`, `/interval` or ` total`")
     } else {
-        format!("expected one of {units}, `auto`, or none for the column's own")
+        format!("expected one of {units}, `auto`, `auto1000`, `auto1024`, or none for the column's own")
     }
 }
 
@@ -148,8 +148,13 @@ pub(super) fn conversion(text: &str, unit: Unit) -> Result<Conversion, String> {
     if is_rate != rate {
         return refused(&format!("`{text}` is {} rate", if rate { "no" } else { "a" }));
     }
-    if quantity == "auto" {
-        let base = if dimension == Dimension::Bytes { 1024.0 } else { 1000.0 };
+    let base = match quantity {
+        "auto" if dimension == Dimension::Bytes => Some(1024.0),
+        "auto" | "auto1000" => Some(1000.0),
+        "auto1024" => Some(1024.0),
+        _ => None,
+    };
+    if let Some(base) = base {
         if !matches!(dimension, Dimension::Bytes | Dimension::Plain) {
             return refused("`auto` is for bytes and plain numbers");
         }

@@ -1,12 +1,15 @@
 //! The mapping file: a few lines of TOML that say which column is what. `docs/import-mapping.md`
 //! describes it.
 
+mod goals;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use fenxi_model::{TABLES, near};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
+use self::goals::Columns;
 use super::{Decimal, Place, Role, Target};
 use crate::{
     Out,
@@ -23,7 +26,7 @@ struct File {
     separator: Option<String>,
     decimal: Option<String>,
     skip: usize,
-    columns: Vec<String>,
+    columns: Columns,
     time: Option<Time>,
     host: Option<String>,
     name: Option<String>,
@@ -147,6 +150,8 @@ pub(in super::super) struct Mapping {
     file: Arc<File>,
     zone: Option<TimeZone>,
     values: Vec<(String, Target)>,
+    /// What columns are that are said in the words of descriptions.
+    roles: Vec<(String, Role)>,
 }
 
 impl Mapping {
@@ -182,7 +187,9 @@ impl Mapping {
                 Err(why) => wrong.push(format!("the mapping of column `{}`: {why}", value.column)),
             }
         }
-        (Mapping { file: Arc::new(file), zone, values }, wrong)
+        let (roles, not_read) = file.columns.roles(&file.set);
+        wrong.extend(not_read);
+        (Mapping { file: Arc::new(file), zone, values, roles }, wrong)
     }
 
     /// A shipped mapping's description.
@@ -206,6 +213,9 @@ impl Mapping {
 
     /// What the column called `name` is; None when the mapping leaves it open.
     pub(in super::super) fn role(&self, name: &str) -> Option<Role> {
+        if let Some((_, role)) = self.roles.iter().find(|(column, _)| column == name) {
+            return Some(role.clone());
+        }
         let file = &self.file;
         let is = |other: &Option<String>| other.as_deref() == Some(name);
         let timed = match file.time.as_ref().and_then(|t| t.column.as_ref()) {
@@ -238,6 +248,7 @@ impl Mapping {
     /// Whether the mapping names the columns of time.
     pub(in super::super) fn names_time(&self) -> bool {
         self.file.time.as_ref().is_some_and(|t| t.column.is_some())
+            || self.roles.iter().any(|(_, role)| matches!(role, Role::Time))
     }
 
     /// How the time is written, when the mapping defines it.
@@ -280,7 +291,10 @@ impl Mapping {
 
     /// The names of the columns of a file without a header.
     pub(in super::super) fn columns(&self) -> &[String] {
-        &self.file.columns
+        match &self.file.columns {
+            Columns::Named(names) => names,
+            Columns::Goals(_) => &[],
+        }
     }
 }
 

@@ -1,0 +1,48 @@
+//! Which part of a description reads a line: for who writes one.
+
+use super::{TextFormat, Wrong, compile::Rules, report::Report, shipped};
+use crate::{Splitter, part::Part};
+
+impl TextFormat {
+    /// As [`TextFormat::parse`], for who tries a file: that of a shipped format may have its name.
+    ///
+    /// # Errors
+    /// As [`TextFormat::parse`].
+    pub fn tried(name: &str, file: &str, text: &str) -> Result<TextFormat, Wrong> {
+        match shipped::named(name) {
+            Some(_) => TextFormat::described(name, file, text, ""),
+            None => TextFormat::parse(name, file, text, ""),
+        }
+    }
+
+    /// The part of the description that reads a line. Rows below a header are not told from others: that depends on what stands
+    /// above them.
+    pub(crate) fn part_of(&self, line: &str) -> Option<Part> {
+        let text = line.trim_end();
+        if text.is_empty() {
+            return None;
+        }
+        self.report.as_ref().and_then(|report| in_report(report, text)).or_else(|| in_rules(self.rules.as_ref()?, text))
+    }
+}
+
+fn in_report(report: &Report, text: &str) -> Option<Part> {
+    let mut splitter = Splitter::default();
+    let fields = splitter.blanks(text.trim());
+    let header = report.tables.iter().position(|rule| rule.is_header(&fields));
+    let ignored = || report.ignore.iter().position(|pattern| pattern.is_match(text.trim()));
+    header.map(|at| Part::Header(at + 1)).or_else(|| ignored().map(|at| Part::Ignored(at + 1)))
+}
+
+/// In the order in which a line is compared.
+fn in_rules(rules: &Rules, text: &str) -> Option<Part> {
+    if let Some(at) = rules.ignore.iter().position(|pattern| pattern.is_match(text)) {
+        return Some(Part::Ignored(at + 1));
+    }
+    if let Some(at) = rules.lines.iter().position(|line| line.pattern.is_match(text)) {
+        return Some(Part::Pattern(at + 1));
+    }
+    let pairs = rules.pairs.as_ref()?;
+    let (key, _) = pairs.cut(text)?;
+    pairs.find(key).map(|(known, _)| Part::Pair(known.clone()))
+}

@@ -1,0 +1,14 @@
+//! What reads a line, in the words of a description.
+
+/// The part of a description that reads a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A pattern of `[[line]]`, from 1.
+    Pattern(usize),
+    /// The header of a `[[table]]`, from 1.
+    Header(usize),
+    /// A key of `[pairs]`.
+    Pair(String),
+    /// A pattern of `ignore`, from 1.
+    Ignored(usize),
+}

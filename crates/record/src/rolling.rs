@@ -5,6 +5,7 @@ use fenxi_store::StoreError;
 
 use crate::{
     observed::Observed,
+    open_run::{CurrentRun, Ending, Moment},
     plan::{Plan, Roll},
     recorder::cpu_of,
     recording::{Broken, Recording},

@@ -84,7 +84,7 @@ impl TextFormat {
         let name = any::lasting(name);
         let about = TextFormat::outlined(&top, name, file, digest)?;
         let report = Report::read(name, &top)?;
-        let json = Json::read(&top)?;
+        let json = Json::read(name, &top)?;
         let coded = Coded::read(name, &top)?;
         let whole = report.is_some() || json.is_some() || coded.is_some();
         let rules = match (top.value("line").or(top.value("pairs")), whole) {

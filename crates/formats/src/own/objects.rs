@@ -60,6 +60,10 @@ impl Objects {
             };
             let goal =
                 Goal::read(text).map_err(|why| source.wrong(value.span().start, format!("`{}`: {why}", key.text)))?;
+            if matches!(goal, Goal::Column { counted: true, .. }) {
+                let why = format!("`{}`: documents have no interval to divide a count by", key.text);
+                return Err(source.wrong(value.span().start, why));
+            }
             columns.push((key.text.to_owned(), goal));
         }
         let zone = match keys.text("zone")? {
@@ -190,8 +194,8 @@ impl<'r> Reader<'r> {
             for (path, goal) in &of.columns {
                 let Some(value) = found(path) else { continue };
                 match goal {
-                    Goal::Column { table: of, place, scale } if of.id == table.id => {
-                        written.f64(*place, told(path, value, &mut wrong).map(|value| value * scale));
+                    Goal::Column { table: of, place, scale, offset, .. } if of.id == table.id => {
+                        written.f64(*place, told(path, value, &mut wrong).map(|value| value * scale + offset));
                     }
                     Goal::Key { table: of, place, .. } if of.id == table.id => {
                         written.str(*place, text(value).as_str());

@@ -1,8 +1,6 @@
 //! What a text lacks of what a description asks, in words.
 
-use regex::Regex;
-
-use super::Recognise;
+use super::{Pattern, Recognise};
 use crate::Head;
 
 impl Recognise {
@@ -55,8 +53,8 @@ impl Recognise {
 }
 
 /// A pattern as the description has it.
-fn bare(pattern: &Regex) -> &str {
-    let text = pattern.as_str();
+fn bare(pattern: &Pattern) -> &str {
+    let text = pattern.text.as_str();
     let text = text.strip_prefix("^(?:").unwrap_or(text);
     text.strip_suffix(")$").or_else(|| text.strip_suffix(')')).unwrap_or(text)
 }

@@ -42,15 +42,17 @@ fn role(column: &str, text: &str, set: &BTreeMap<String, String>) -> Result<Role
     if text == "host" {
         return Ok(Role::Host);
     }
-    let values = |place: Place, scale: f64| {
+    let values = |place: Place, scale: f64, offset: f64, amount: bool| {
         let set = set.iter().map(|(label, value)| (label.clone(), value.clone())).collect();
-        Role::Values(vec![Target { place, scale, offset: 0.0, counter: Counter::No, amount: false, set }])
+        Role::Values(vec![Target { place, scale, offset, counter: Counter::No, amount, set }])
     };
     Ok(match Goal::read(text)? {
-        Goal::Column { table, place, scale } => values(Place::Column(table, place), scale),
+        Goal::Column { table, place, scale, offset, counted } => {
+            values(Place::Column(table, place), scale, offset, counted)
+        }
         Goal::Metric { name, unit, scale } => {
             let unit = if unit.is_empty() { unit_of(column) } else { unit };
-            values(Place::Metric { name: name.unwrap_or(column).to_owned(), unit: unit.to_owned() }, scale)
+            values(Place::Metric { name: name.unwrap_or(column).to_owned(), unit: unit.to_owned() }, scale, 0.0, false)
         }
         Goal::Key { table, place, label } => {
             // Rows of a table take labels as its keys, by the keys' names.

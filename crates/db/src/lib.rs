@@ -27,5 +27,6 @@ pub mod snapshot;
 mod source;
 mod statements;
 
+pub use postgres::{activity as postgres_activity, memory as postgres_memory};
 pub use server::{Server, ServerError};
 pub use source::{Databases, MAX_RATE, Rate, SOURCE_NAME, TABLES};

@@ -12,6 +12,7 @@ pub mod auto;
 pub mod check;
 mod client;
 mod gather;
+pub mod known;
 mod locks;
 mod moment;
 mod mysql;

@@ -56,4 +56,5 @@ observers! {
     biolatency,
     plockstat,
     querystat,
+    dbwait,
 }

@@ -265,7 +265,7 @@ impl Sessions {
     /// As [`Sessions::sample`], by the server's memory.
     fn look(&mut self, looker: &mut Looker, client: &mut Client, into: &mut Sample) -> Result<(), LookError> {
         let Sessions { databases, users, .. } = self;
-        if looker.sample(client, &Names { databases, users }, into)?.names {
+        if looker.sample(client, &Names { databases, users }, into)?.names && looker.may_ask() {
             self.learn_names(client)?;
         }
         let mut is_unknown = false;

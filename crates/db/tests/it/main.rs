@@ -4,6 +4,7 @@
 
 mod auto;
 mod extensions;
+mod memory;
 mod messages;
 mod mysql;
 mod mysql_versions;

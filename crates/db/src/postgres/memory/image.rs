@@ -249,7 +249,7 @@ impl Image {
             let of = &bytes[4..];
             let changes = u32_at(of, status::CHANGES);
             let is_still =
-                u32_at(bytes, 0) == u32_at(bytes, AFTER) && changes == u32_at(bytes, AFTER + 4) && changes % 2 == 0;
+                u32_at(bytes, 0) == u32_at(bytes, AFTER) && changes == u32_at(bytes, AFTER + 4) && changes.is_multiple_of(2);
             if let Some(again) = again.as_mut().filter(|_| !is_still) {
                 again.push(*place);
                 continue;

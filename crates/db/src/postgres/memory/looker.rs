@@ -92,7 +92,7 @@ impl Looker {
         }
         let endpoint = target.endpoints().ok().and_then(|endpoints| endpoints.into_iter().next());
         let Some(listener) = endpoint.and_then(|endpoint| Listener::find(&endpoint)) else { return Ok(None) };
-        let own = u32::try_from(client.about().number).unwrap_or(0);
+        let own = client.about().number;
         let root = listener.processes().root();
         if stat::of_process(root, own).is_none_or(|(stat, _)| stat.ppid != listener.pid()) {
             // In a container numbers are others; and what listens here may hand on to another host.
@@ -254,15 +254,18 @@ fn name(names: &FxHashMap<String, String>, number: u32, key: &mut String, into: 
     name.is_none()
 }
 
+/// A wait whose name is not known is one all the same.
+fn known(word: u32, name: &str) -> &str {
+    if word != 0 && name.is_empty() { "?" } else { name }
+}
+
 /// What needs no name.
 fn fill(session: &mut Session, backend: &Backend, now_us: i64) {
-    // A wait without a name is one all the same.
-    let known = |name| if backend.word != 0 && name == "" { "?" } else { name };
     let doing = Doing {
         kind: &session.kind,
         state: &session.state,
-        wait_type: known(&session.wait_class),
-        event: known(&session.wait_event),
+        wait_type: known(backend.word, &session.wait_class),
+        event: known(backend.word, &session.wait_event),
     };
     session.activity = activity::of(doing);
     session.leader = backend.leader.map(i64::from);

@@ -17,6 +17,8 @@ pub struct Program {
     pub own_status: u64,
     /// A process's pointer to what it waits for.
     pub own_wait: u64,
+    /// A process's pointer to what it is listed as.
+    pub own_proc: u64,
     /// The pointer that leads to the next transaction's number.
     pub next_xid: u64,
     /// The length of texts of statements (32 bits).
@@ -78,6 +80,7 @@ impl Program {
             processes: find("ProcGlobal")?,
             own_status: find("MyBEEntry")?,
             own_wait: find("my_wait_event_info")?,
+            own_proc: find("MyProc")?,
             next_xid: find(layout.next_xid)?,
             text_length: find("pgstat_track_activity_query_size")?,
         })

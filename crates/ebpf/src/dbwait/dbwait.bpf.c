@@ -72,11 +72,11 @@ struct backend {
 	/* What it does now: since when, and under which key. */
 	u64 since;
 	struct key key;
-	/* A wait that is not over, although the process was woken in between, and its time so far. */
+	/* The wait of which it was woken last, not counted yet, and its time so far. */
 	u64 before;
 	struct key waiting;
 	u32 has_before;
-	/* It was woken by a signal that ends no wait. */
+	/* It got a signal since that ends no wait: the wait may go on. */
 	u32 interrupted;
 };
 
@@ -103,12 +103,15 @@ static __always_inline struct backend *backend_of(u32 pid)
 	return bpf_map_lookup_elem(&backends, &pid);
 }
 
+/* What a key begins with; a stack has no room for it. */
+static const struct sums fresh_sums;
+
 static __always_inline struct sums *sums_of(struct key *key)
 {
-	struct sums fresh = {}, *sums = bpf_map_lookup_elem(&waited, key);
+	struct sums *sums = bpf_map_lookup_elem(&waited, key);
 	if (sums)
 		return sums;
-	bpf_map_update_elem(&waited, key, &fresh, BPF_NOEXIST);
+	bpf_map_update_elem(&waited, key, &fresh_sums, BPF_NOEXIST);
 	sums = bpf_map_lookup_elem(&waited, key);
 	if (!sums)
 		lose(LOST_ROOM);
@@ -116,12 +119,10 @@ static __always_inline struct sums *sums_of(struct key *key)
 }
 
 /* Adds time; `whole` is the length of what has ended by it, 0: nothing has. */
-static __noinline void add(struct key *key, u64 ns, u64 whole)
+static __always_inline void add(struct key *key, u64 ns, u64 whole)
 {
 	struct sums *sums;
 	u32 power = log2_of(whole);
-	if (!key)
-		return;
 	sums = sums_of(key);
 	if (!sums)
 		return;
@@ -136,12 +137,10 @@ static __noinline void add(struct key *key, u64 ns, u64 whole)
 }
 
 /* Reads what the current process, which is this one, is doing. */
-static __noinline void read_own(struct backend *b)
+static __always_inline void read_own(struct backend *b)
 {
 	u64 at = 0, leader = 0;
 	u32 word = UNREAD;
-	if (!b)
-		return;
 	if (bpf_probe_read_user(&at, sizeof(at), (void *)b->server.own_wait) ||
 	    bpf_probe_read_user(&word, sizeof(word), (void *)at))
 		word = UNREAD;
@@ -174,11 +173,11 @@ static __always_inline void leave_cpu(struct backend *b, u64 now)
 	b->since = now;
 }
 
-/* A wait that a signal interrupted was the whole wait after all. */
+/* The last wait is over. */
 static __always_inline void flush(struct backend *b)
 {
 	if (b->has_before)
-		add(&b->waiting, 0, b->before);
+		add(&b->waiting, 0, b->before ? b->before : 1);
 	b->before = b->has_before = 0;
 }
 
@@ -189,6 +188,8 @@ static __always_inline void leave(void *ctx, struct backend *b, struct task_stru
 	leave_cpu(b, now);
 	if (preempted || state_of(task) == 0) {
 		b->key.what = RUN_QUEUE;
+		if (!b->interrupted)
+			flush(b);
 		return;
 	}
 	b->key.what = OFF_CPU;
@@ -199,27 +200,23 @@ static __always_inline void leave(void *ctx, struct backend *b, struct task_stru
 			lose(LOST_STACK);
 		b->key.pid = task->tgid;
 	}
-	/* What was interrupted goes on, or was another wait. */
-	if (b->waiting.word != b->key.word || b->waiting.query_id != b->key.query_id)
+	/* What was interrupted goes on. */
+	if (!b->interrupted || b->waiting.word != b->key.word || b->waiting.query_id != b->key.query_id)
 		flush(b);
 	b->interrupted = 0;
 }
 
-/* It can run: the wait is over, unless it was interrupted. */
+/* It can run. */
 static __always_inline void end_wait(struct backend *b, u64 now)
 {
 	u64 ns = now - b->since;
 	if (b->key.what != OFF_CPU || !b->since)
 		return;
+	/* Whether it goes on is known when the process sleeps again: a signal is told of after the waking. */
 	b->before += ns;
-	if (b->interrupted) {
-		b->has_before = 1;
-		b->waiting = b->key;
-		add(&b->key, ns, 0);
-	} else {
-		add(&b->key, ns, b->before ? b->before : 1);
-		b->before = b->has_before = 0;
-	}
+	b->has_before = 1;
+	b->waiting = b->key;
+	add(&b->key, ns, 0);
 	b->key.what = RUN_QUEUE;
 	b->since = now;
 }
@@ -266,7 +263,7 @@ int BPF_PROG(signalled, int sig, void *info, struct task_struct *task)
 	if (sig == SIGURG)
 		return 0;
 	b = backend_of(task->pid);
-	if (b && b->key.what == OFF_CPU)
+	if (b && b->key.what != ON_CPU)
 		b->interrupted = 1;
 	return 0;
 }
@@ -320,5 +317,7 @@ int count_open(void *ctx)
 		return 0;
 	read_own(b);
 	leave_cpu(b, bpf_ktime_get_ns());
+	if (!b->interrupted)
+		flush(b);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "what is skipped is said where the closing lines of a test run are gathered")]
 
 mod biolatency;
+mod dbwait;
 mod iopattern;
 mod irqsteal;
 mod observed;

@@ -58,8 +58,7 @@ mod tests {
     #[test]
     fn places_are_read_in_their_order_however_many_they_are() {
         let words: Vec<u32> = (0..1000).collect();
-        let places: Vec<Place> =
-            words.iter().rev().map(|word| Place { at: &raw const *word as u64, len: 4 }).collect();
+        let places: Vec<Place> = words.iter().rev().map(|word| Place { at: &raw const *word as u64, len: 4 }).collect();
         let mut into = vec![0; 4000];
         read(std::process::id(), &places, &mut into).unwrap();
         let read_back: Vec<u32> = into.chunks(4).map(|bytes| u32::from_ne_bytes(bytes.try_into().unwrap())).collect();

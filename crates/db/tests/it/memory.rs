@@ -43,20 +43,20 @@ fn known(rows: &Rows, application: &str) -> BTreeMap<String, u32> {
     let text = |row: usize, place| sessions.str(row, place).unwrap_or("-").to_owned();
     let mut all = BTreeMap::new();
     for row in places(rows, &db_session::TABLE, is_it) {
-            let words = [
-                db_session::database,
-                db_session::user,
-                db_session::state,
-                db_session::wait_class,
-                db_session::wait_event,
-                db_session::activity,
-                db_session::kind,
-            ];
-            let mut words: Vec<String> = words.into_iter().map(|place| text(row, place)).collect();
-            words.push(text(row, db_session::digest));
-            words.push(text(row, db_session::query_id));
-            words.push(sessions.str(row, db_session::statement).unwrap_or("-").to_owned());
-            words.push(sessions.i64(row, db_session::pid).unwrap_or_default().to_string());
+        let words = [
+            db_session::database,
+            db_session::user,
+            db_session::state,
+            db_session::wait_class,
+            db_session::wait_event,
+            db_session::activity,
+            db_session::kind,
+        ];
+        let mut words: Vec<String> = words.into_iter().map(|place| text(row, place)).collect();
+        words.push(text(row, db_session::digest));
+        words.push(text(row, db_session::query_id));
+        words.push(sessions.str(row, db_session::statement).unwrap_or("-").to_owned());
+        words.push(sessions.i64(row, db_session::pid).unwrap_or_default().to_string());
         *all.entry(words.join(" ")).or_default() += 1;
     }
     all
@@ -117,7 +117,8 @@ fn says_the_same(server: &Server, version: u32) {
     let idle = |rows: &Rows| time_in(rows, "idle in transaction", "sampled");
     assert!((idle(&memory) - idle(&answers)).abs() < 0.2, "{version}");
     // The statement that looks at sessions was not executed for the one that reads memory: only the other one's is there.
-    let looks = server.number("SELECT sum(calls) FROM pg_stat_statements WHERE query LIKE '%pg_stat_get_backend_idset%'");
+    let looks =
+        server.number("SELECT sum(calls) FROM pg_stat_statements WHERE query LIKE '%pg_stat_get_backend_idset%'");
     assert!(looks > 20, "{version}: {looks}");
 }
 
@@ -171,8 +172,7 @@ fn workers_of_a_parallel_statement_have_its_leader() {
     let workers =
         places(&rows, &db_session::TABLE, |row| sessions.str(row, db_session::kind) == Some("parallel worker"));
     assert!(!workers.is_empty(), "{:?}", sessions.n_rows());
-    let leaders: BTreeSet<_> =
-        workers.iter().filter_map(|row| sessions.i64(*row, db_session::leader)).collect();
+    let leaders: BTreeSet<_> = workers.iter().filter_map(|row| sessions.i64(*row, db_session::leader)).collect();
     assert_eq!(leaders.len(), 1);
 }
 

@@ -63,7 +63,9 @@ pub(super) fn wanted(what: &Dbwait) -> Result<Vec<(u32, Vec<u32>)>, EbpfError> {
         let first = server.and_then(|server| server.pids.first());
         let (Some(server), Some(first)) = (server, first) else {
             let why = if processes.has(*pid) { "is none of PostgreSQL" } else { "is not there" };
-            return Err(EbpfError::Target(format!("process {pid} {why}; -p takes a server's first process, or a session's")));
+            return Err(EbpfError::Target(format!(
+                "process {pid} {why}; -p takes a server's first process, or a session's"
+            )));
         };
         let of = if pid == first { server.pids.clone() } else { vec![*pid] };
         match wanted.iter_mut().find(|(known, _)| known == first) {

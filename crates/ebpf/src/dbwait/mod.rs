@@ -60,12 +60,20 @@ Examples:
 };
 
 const OPTIONS: &[Opt] = &[
-    option("by", Takes::Word(&[("event", "Wait event"), ("activity", "Class of activity"), ("server", "Server")]), "Group by")
-        .of_view(),
+    option(
+        "by",
+        Takes::Word(&[("event", "Wait event"), ("activity", "Class of activity"), ("server", "Server")]),
+        "Group by",
+    )
+    .of_view(),
     option("all", Takes::Nothing, "Show also what is idle: waits for the next statement, background processes at rest")
         .of_view(),
     option("distributions", Takes::Nothing, "Add histograms of wait times").of_view(),
-    option("stacks", Takes::Nothing, "Keep the stack of each wait, of kernel and program, by wait event (table `stack`)"),
+    option(
+        "stacks",
+        Takes::Nothing,
+        "Keep the stack of each wait, of kernel and program, by wait event (table `stack`)",
+    ),
     top(40, "Maximum number of lines to show"),
     Opt { about: "Server process IDs (with all sessions), or those of single sessions", not_with: &["run"], ..PID },
 ];

@@ -265,8 +265,7 @@ impl Observed {
         longest.sort_by_key(|(_, spent)| Reverse(spent.ns));
         for (wait, spent) in longest.into_iter().take(DISTRIBUTIONS) {
             let server = self.name(wait.server);
-            let labels =
-                format!("server={server},kind={},wait={}:{}", kind(wait.is_client), wait.class, wait.event);
+            let labels = format!("server={server},kind={},wait={}:{}", kind(wait.is_client), wait.class, wait.event);
             let of = buckets::Of { name: "db_wait_us", labels: &labels, unit: "us", scale: 1e-3 };
             buckets::powers(of, &spent.powers, tick, rows);
         }

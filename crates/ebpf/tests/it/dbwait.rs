@@ -146,11 +146,7 @@ fn waits_for_locks_are_as_many_and_as_long_as_they_were() {
     server.client("postgres").run("INSERT INTO t VALUES (1, 0)").unwrap();
     let Some(mut observed) = Observed::begin(&of(&server)) else { return };
     let hundred = Duration::from_millis(100);
-    let advisory = (
-        "SELECT pg_advisory_lock(1)",
-        "SELECT pg_advisory_lock(1)",
-        "SELECT pg_advisory_unlock(1)",
-    );
+    let advisory = ("SELECT pg_advisory_lock(1)", "SELECT pg_advisory_lock(1)", "SELECT pg_advisory_unlock(1)");
     let of_advisory = locked(&server, advisory, 100, hundred);
     // Longer than deadlock_timeout: an alarm interrupts it, and it is one wait all the same.
     let table = ("LOCK TABLE t", "SELECT count(*) FROM t", "COMMIT");

@@ -34,7 +34,8 @@ impl Events {
         for line in NAMES.lines().filter(|line| !line.starts_with('#')) {
             let Some(more) = line.strip_prefix("  ") else {
                 let (version, name) = line.split_once(' ').unwrap_or_default();
-                class = CLASSES.iter().find(|(_, of)| *of == name && version.parse() == Ok(major)).map(|(byte, _)| byte);
+                class =
+                    CLASSES.iter().find(|(_, of)| *of == name && version.parse() == Ok(major)).map(|(byte, _)| byte);
                 number = 0;
                 continue;
             };

@@ -248,8 +248,9 @@ impl Image {
         for (bytes, place) in self.bytes.chunks_exact(STEP).zip(wanted) {
             let of = &bytes[4..];
             let changes = u32_at(of, status::CHANGES);
-            let is_still =
-                u32_at(bytes, 0) == u32_at(bytes, AFTER) && changes == u32_at(bytes, AFTER + 4) && changes.is_multiple_of(2);
+            let is_still = u32_at(bytes, 0) == u32_at(bytes, AFTER)
+                && changes == u32_at(bytes, AFTER + 4)
+                && changes.is_multiple_of(2);
             if let Some(again) = again.as_mut().filter(|_| !is_still) {
                 again.push(*place);
                 continue;
@@ -309,8 +310,7 @@ impl Image {
         self.bytes.resize(length + 8, 0);
         let at = self.slots.iter().find(|slot| slot.pid == of.pid)?.status;
         // The count of changes and the process's number stand side by side.
-        let places =
-            [Place { at: of.text, len: length }, Place { at: at + status::CHANGES as u64, len: 8 }];
+        let places = [Place { at: of.text, len: length }, Place { at: at + status::CHANGES as u64, len: 8 }];
         read(self.pid, &places, &mut self.bytes).ok()?;
         let is_same = u32_at(&self.bytes, length) == of.changes && u32_at(&self.bytes, length + 4) == of.pid;
         let text = ended(&self.bytes[..length]);

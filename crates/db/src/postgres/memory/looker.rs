@@ -104,8 +104,7 @@ impl Looker {
             return Err(MemoryError::Unknown(format!("PostgreSQL {version} is none of 14 to 18")).into());
         };
         let unknown = |error: &dyn std::fmt::Display| MemoryError::Unknown(error.to_string());
-        let program =
-            Program::of(listener.processes(), listener.pid(), layout).map_err(|error| unknown(&error))?;
+        let program = Program::of(listener.processes(), listener.pid(), layout).map_err(|error| unknown(&error))?;
         let mut looker = Looker {
             image: Image::open(listener.pid(), program, layout)?,
             events: Events::of(layout.major),
@@ -138,7 +137,9 @@ impl Looker {
         let all = self.image.look()?;
         let now = clock_gettime(ClockId::Realtime);
         let now_us = (now.tv_sec - EPOCH_S) * 1_000_000 + now.tv_nsec / 1000;
-        taken.extend(all.iter().filter(|backend| is_seen(layout.kind(backend.kind), layout.state(backend.state), backend)));
+        taken.extend(
+            all.iter().filter(|backend| is_seen(layout.kind(backend.kind), layout.state(backend.state), backend)),
+        );
         taken.truncate(MOST);
         let next_xid = self.image.next_xid();
         let mut unknown = Unknown::default();
@@ -194,8 +195,9 @@ impl Looker {
         let before: FxHashMap<u32, Backend> =
             self.image.look()?.iter().map(|backend| (backend.pid, *backend)).collect();
         let mut said: Vec<(u32, String, Option<String>)> = Vec::new();
-        let sql =
-            format!("{MARK} SELECT pid, backend_type, wait_event FROM pg_stat_get_activity(NULL) WHERE pid IS NOT NULL");
+        let sql = format!(
+            "{MARK} SELECT pid, backend_type, wait_event FROM pg_stat_get_activity(NULL) WHERE pid IS NOT NULL"
+        );
         client.each(&sql, &mut |row| {
             if let (Some(pid), Some(kind)) = (row.i64(0).and_then(|pid| u32::try_from(pid).ok()), row.text(1)) {
                 said.push((pid, kind.to_owned(), row.text(2).map(str::to_owned)));

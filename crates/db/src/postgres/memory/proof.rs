@@ -54,8 +54,7 @@ pub fn prove(image: &mut Image, events: &mut Events, client: &mut Client) -> Res
             continue;
         }
         let layout = image.layout();
-        let numbers =
-            [i64::from(now.database), i64::from(now.user), now.query_id, now.since[2], now.since[0]];
+        let numbers = [i64::from(now.database), i64::from(now.user), now.query_id, now.since[2], now.since[0]];
         let mut differs = None;
         let mut expect = |what: &str, memory: &str, server: &str| {
             if memory != server && differs.is_none() {

@@ -140,7 +140,7 @@ static __always_inline void add(struct key *key, u64 ns, u64 whole)
 static __always_inline void read_own(struct backend *b)
 {
 	u64 at = 0, leader = 0;
-	u32 word = UNREAD;
+	u32 word = UNREAD, kind = 0;
 	if (bpf_probe_read_user(&at, sizeof(at), (void *)b->server.own_wait) ||
 	    bpf_probe_read_user(&word, sizeof(word), (void *)at))
 		word = UNREAD;
@@ -150,8 +150,9 @@ static __always_inline void read_own(struct backend *b)
 		b->key.query_id = 0;
 		return;
 	}
-	if (!b->key.kind)
-		bpf_probe_read_user(&b->key.kind, sizeof(u32), (void *)at + STATUS_KIND);
+	/* Read each time: while a session begins, that of who had its place before stands there. */
+	if (!bpf_probe_read_user(&kind, sizeof(kind), (void *)at + STATUS_KIND) && kind != (b->key.kind & ~HAS_LEADER))
+		b->key.kind = kind;
 	bpf_probe_read_user(&b->key.state, sizeof(u32), (void *)at + STATUS_STATE);
 	bpf_probe_read_user(&b->key.query_id, sizeof(u64), (void *)at + STATUS_QUERY_ID);
 	if (b->key.kind != b->server.worker)

@@ -17,7 +17,7 @@ use crate::{
     CarryError, Place,
     fetch::{Body, Patience},
     place::{MOST_NAMES, too_many},
-    push::STATE,
+    names::STATE,
 };
 
 /// What of a directory is a store's; whatever else lies there is none of our business.
@@ -95,7 +95,7 @@ fn walk(
         _ => match folder.file(&entry.name) {
             // Gone since it was listed.
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            // It says what lies there in place of a file.
+            // The error names what is there in place of a file.
             other => Ok(other.map(drop)?),
         },
     }

@@ -10,7 +10,7 @@ pub enum CarryError {
     /// An address that names no place.
     #[error("`{0}` names no place: give s3://BUCKET/PREFIX, file:///DIRECTORY, or a directory")]
     Address(String),
-    /// Nobody may be asked without it.
+    /// No request is possible without it.
     #[error("{0} is not set: S3 needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")]
     Credentials(&'static str),
     /// The storage refused, or could not be reached.
@@ -18,11 +18,11 @@ pub enum CarryError {
     Storage {
         /// What was asked of it.
         what: String,
-        /// What it said.
+        /// Its message.
         why: String,
     },
-    /// What comes is not what the place says of it.
-    #[error("{place} is not to be believed: {name}: {why}; nothing of it was kept")]
+    /// The content does not match its listing.
+    #[error("{place} sent invalid data: {name}: {why}; nothing of it was kept")]
     Lie {
         /// The place.
         place: String,

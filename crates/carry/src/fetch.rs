@@ -60,7 +60,7 @@ impl Pace {
 pub struct Body {
     /// Its bytes.
     pub reader: Box<dyn Read>,
-    /// How many there are, where the place says so.
+    /// How many there are, where the place lists it.
     pub bytes: Option<u64>,
 }
 
@@ -68,22 +68,22 @@ pub struct Body {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Size {
     /// So long exactly: list and manifest say so.
-    Told(u64),
+    Listed(u64),
     /// So long at most.
     AtMost(u64),
 }
 
 impl Size {
     fn most(self) -> u64 {
-        let (Size::Told(bytes) | Size::AtMost(bytes)) = self;
+        let (Size::Listed(bytes) | Size::AtMost(bytes)) = self;
         bytes
     }
 
     /// What is wrong with a length.
     fn wrong(self, bytes: u64) -> Option<String> {
         match self {
-            Size::Told(told) if told != bytes => {
-                Some(format!("it has {bytes} bytes, and {told} are what the place says"))
+            Size::Listed(listed) if listed != bytes => {
+                Some(format!("it has {bytes} bytes, and {listed} by the place's listing"))
             }
             Size::AtMost(most) if bytes > most => Some(format!("it has {bytes} bytes, and {most} are the most")),
             _ => None,

@@ -15,7 +15,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Reads a page; the error says why it is none.
+    /// Reads a page; the error has the reason.
     pub(crate) fn parse(text: &str) -> Result<Listing, String> {
         let mut reader = Reader::from_str(text);
         let (mut listing, mut key, mut at) = (Listing::default(), String::new(), String::new());

@@ -1,16 +1,16 @@
-//! Pulling: runs that lie elsewhere are fetched into a hidden store, and taken in from there as from an archive.
+//! Pulling: remote runs are fetched into a hidden store, and imported from there as from an archive.
 //!
-//! So what comes from elsewhere is validated like any archive: every file against its checksum, whole runs or none.
+//! So what comes from a remote place is validated like any archive: every file against its checksum, whole runs or none.
 
 use std::collections::BTreeMap;
 
 use fenxi_model::RunId;
-use fenxi_store::{Folder, LONGEST_LABELS, LONGEST_MANIFEST, Store, TakeLimits};
+use fenxi_store::{ArchiveLimits, Folder, LONGEST_LABELS, LONGEST_MANIFEST, Store};
 
 use crate::{
     CarryError, Place, Transfer,
     fetch::{Size, receive, small},
-    push::manifest_of,
+    names::{MARK_BYTES, manifest_of},
 };
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
@@ -18,8 +18,6 @@ const AT_ONCE: usize = 32;
 /// What names files of many runs, and the most that it may have: a hundred bytes for each of half a million runs.
 const PACKING: &str = "compacted/manifest.json";
 const PACKING_BYTES: u64 = 64 << 20;
-/// The most that the mark of a store may have.
-pub(crate) const MARK_BYTES: u64 = 64 << 10;
 
 /// What a pull did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,7 +71,7 @@ pub fn pull(
             (transfer.watch)(pulled.runs, n_runs, pulled.bytes);
         }
         pulled.bytes += packed(&hidden, place, &there, some)?;
-        take(store, &hidden, some)?;
+        import_hidden(store, &hidden, some)?;
         for id in some {
             hidden.remove(id)?;
         }
@@ -86,12 +84,12 @@ fn of_run<'a>(there: &'a BTreeMap<String, u64>, id: &RunId) -> impl Iterator<Ite
     there.iter().filter(move |(name, _)| name.starts_with(&folder)).map(|(name, bytes)| (name.as_str(), *bytes))
 }
 
-/// Fetches what lies in a run's folder, and its labels: the manifest first, which says what comes.
+/// Fetches what lies in a run's folder, and its labels: the manifest first, which lists the files.
 fn fetch(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, id: &RunId) -> Result<u64, CarryError> {
     let mut fetched = 0;
     for (name, most) in [(format!("labels/{id}.json"), LONGEST_LABELS as u64), (manifest_of(id), LONGEST_MANIFEST)] {
-        if let Some(told) = there.get(&name) {
-            fetched += listed(hidden, place, (&name, *told), most)?;
+        if let Some(size) = there.get(&name) {
+            fetched += listed(hidden, place, (&name, *size), most)?;
         }
     }
     let manifest = hidden.kept_manifest(id)?;
@@ -102,16 +100,16 @@ fn fetch(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, id: &
     Ok(fetched)
 }
 
-/// Fetches a file of which only the list says how long it is.
-fn listed(hidden: &Store, place: &dyn Place, (name, told): (&str, u64), most: u64) -> Result<u64, CarryError> {
-    if told > most {
-        let why = format!("it has {told} bytes in the list, and {most} are the most");
+/// Fetches a file whose size is only in the list.
+fn listed(hidden: &Store, place: &dyn Place, (name, size): (&str, u64), most: u64) -> Result<u64, CarryError> {
+    if size > most {
+        let why = format!("it has {size} bytes in the list, and {most} are the most");
         return Err(CarryError::Lie { place: place.name(), name: name.to_owned(), why });
     }
-    into(hidden, place, name, told)
+    into(hidden, place, name, size)
 }
 
-/// Fetches a file that a manifest names, if the list says the same of it.
+/// Fetches a file that a manifest names, if the list agrees.
 fn stated(
     hidden: &Store,
     place: &dyn Place,
@@ -120,8 +118,8 @@ fn stated(
 ) -> Result<u64, CarryError> {
     let lie = |why: String| Err(CarryError::Lie { place: place.name(), name: name.to_owned(), why });
     match there.get(name) {
-        Some(told) if *told == bytes => into(hidden, place, name, bytes),
-        Some(told) => lie(format!("it has {told} bytes in the list, and {bytes} in the manifest")),
+        Some(size) if *size == bytes => into(hidden, place, name, bytes),
+        Some(size) => lie(format!("it has {size} bytes in the list, and {bytes} in the manifest")),
         None => lie("a manifest names it, and it is not there".to_owned()),
     }
 }
@@ -133,7 +131,7 @@ fn into(hidden: &Store, place: &dyn Place, name: &str, bytes: u64) -> Result<u64
     // That of the runs before.
     folder.remove(name)?;
     let mut file = folder.create(name, 0o600)?;
-    match receive(place, name, Size::Told(bytes), &mut file)? {
+    match receive(place, name, Size::Listed(bytes), &mut file)? {
         Some(bytes) => Ok(bytes),
         None => {
             let why = "it is in the list, and it is not there".to_owned();
@@ -146,7 +144,7 @@ fn into(hidden: &Store, place: &dyn Place, name: &str, bytes: u64) -> Result<u64
 fn packing(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>) -> Result<(), CarryError> {
     match there.get(PACKING) {
         None => Ok(()),
-        Some(told) => listed(hidden, place, (PACKING, *told), PACKING_BYTES).map(drop),
+        Some(size) => listed(hidden, place, (PACKING, *size), PACKING_BYTES).map(drop),
     }
 }
 
@@ -164,12 +162,12 @@ fn packed(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, ids:
 }
 
 /// Takes runs in from the hidden store, as from an archive.
-fn take(store: &Store, hidden: &Store, ids: &[RunId]) -> Result<(), CarryError> {
+fn import_hidden(store: &Store, hidden: &Store, ids: &[RunId]) -> Result<(), CarryError> {
     let (reader, writer) = std::io::pipe()?;
     std::thread::scope(|scope| {
         let exporting = scope.spawn(move || hidden.export(ids, writer).map(drop));
-        let taken = store.take_in(reader, &TakeLimits::default()).map(drop);
-        // What is wrong with what came is said by the one that reads it first.
+        let taken = store.import_archive(reader, &ArchiveLimits::default()).map(drop);
+        // An error of the content is reported by its first reader.
         match exporting.join() {
             Ok(Err(error)) if !is_broken_pipe(&error) => Err(error.into()),
             _ => Ok(taken?),

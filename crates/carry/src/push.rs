@@ -13,10 +13,12 @@ use fenxi_model::RunId;
 use fenxi_store::{FileEntry, Store};
 use fs_err as fs;
 
-use crate::{CarryError, Place, Transfer, fetch::small, pull::MARK_BYTES};
+use crate::{
+    CarryError, Place, Transfer,
+    fetch::small,
+    names::{MARK_BYTES, STATE, manifest_of},
+};
 
-/// What is known to be there of files that may change: BLAKE3 by name.
-pub(crate) const STATE: &str = ".fenxi-push.json";
 /// The longest such list: it has a hundred bytes for each run.
 const STATE_BYTES: u64 = 64 << 20;
 /// Folders of small files that may change, besides labels.
@@ -68,7 +70,7 @@ pub fn push(
     ids.sort();
     ids.dedup();
     let mut pushed = Pushed::default();
-    // Files of many runs first, but not what names them: whoever reads meanwhile reads the runs' own files.
+    // Files of many runs first, but not what names them: concurrent readers read the runs' own files.
     let packed = if runs.is_none() { store.packed_files()? } else { Vec::new() };
     for file in &packed {
         pushing.file(&file.name, &store.path().join(&file.name), file.bytes)?;
@@ -87,10 +89,6 @@ pub fn push(
     pushed.files = pushing.files.into_inner();
     pushed.bytes = pushing.bytes.into_inner();
     Ok(pushed)
-}
-
-pub(crate) fn manifest_of(id: &RunId) -> String {
-    format!("runs/run={id}/run.json")
 }
 
 impl Pushing<'_> {
@@ -186,7 +184,7 @@ impl Pushing<'_> {
     }
 
     /// Puts there what may change: labels of the runs, and of a whole store also questions, studies and what names files of
-    /// many runs. A list of checksums that lies there tells what is known.
+    /// many runs. A list of checksums there shows what is known.
     fn small(&self, ids: &[RunId], all: bool) -> Result<(), CarryError> {
         let mut names: Vec<String> = ids.iter().map(|id| format!("labels/{id}.json")).collect();
         if all {

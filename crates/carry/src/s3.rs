@@ -23,7 +23,7 @@ use crate::{
     sign::{Credentials, Unsigned, encoded, hex, sha256},
 };
 
-/// Attempts at a request, when the storage cannot be reached or says that it is its own fault.
+/// Attempts at a request, when the storage cannot be reached or answers with a server error.
 const ATTEMPTS: u32 = 4;
 /// What is waited before the second attempt; each next time twice as long.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -73,7 +73,7 @@ pub(crate) struct At<'a> {
 }
 
 impl S3 {
-    /// With what the environment says, as the tools of AWS read it.
+    /// With the environment's settings, as the tools of AWS read it.
     pub(crate) fn from_environment(bucket: &str, prefix: &str, now: fn() -> Micros) -> Result<S3, CarryError> {
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let needed = |name| set(name).ok_or(CarryError::Credentials(name));
@@ -204,11 +204,11 @@ impl S3 {
     fn refused(&self, method: &str, path: &str, response: Response<Body>) -> CarryError {
         let status = response.status();
         let mut text = Vec::new();
-        // What cannot be read is not told.
+        // Unreadable entries are left out.
         let _ = copy(&mut response.into_body().into_reader(), &mut text, ERROR_TEXT, &mut Pace::new(self.patience));
         let text = String::from_utf8_lossy(&text);
-        let said = [tag(&text, "Code"), tag(&text, "Message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        let why = if said.is_empty() { status.to_string() } else { format!("{status}: {said}") };
+        let message = [tag(&text, "Code"), tag(&text, "Message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
+        let why = if message.is_empty() { status.to_string() } else { format!("{status}: {message}") };
         CarryError::Storage { what: format!("{method} {}{path}", self.base), why }
     }
 }

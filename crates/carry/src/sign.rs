@@ -77,7 +77,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// Text as it stands in an address; `kept` stays besides letters, digits and `-._~`.
+/// Text as encoded in an address; `kept` stays besides letters, digits and `-._~`.
 pub(crate) fn encoded(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

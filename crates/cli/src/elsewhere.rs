@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io, process::ExitCode};
 
 use anyhow::{Context, anyhow};
-use fenxi_remote::{Elsewhere, Programs, Target};
+use fenxi_remote::{Programs, RemoteCommand, Target};
 
 use crate::{ending::exit_code, print, stop::Stop};
 
@@ -17,7 +17,7 @@ pub fn run(target: &Target, words: &[OsString]) -> anyhow::Result<ExitCode> {
         there.push(word.into_string().map_err(|word| anyhow!("{} is no text", word.display()))?);
     }
     let stop = Stop::on_interrupt();
-    let tool = Elsewhere::run(target, &Programs::default(), &there, &print::message).map_err(anyhow::Error::msg)?;
+    let tool = RemoteCommand::run(target, &Programs::default(), &there, &print::message).map_err(anyhow::Error::msg)?;
     let status = tool.follow(&mut io::stdout(), &print::message, &|| stop.asked()).context("standard output")?;
     Ok(exit_code(status))
 }

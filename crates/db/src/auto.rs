@@ -62,7 +62,7 @@ pub fn running(root: &Root) -> Vec<Found> {
     found.into_iter().map(|(found, ..)| found).collect()
 }
 
-/// Servers by their data directories, and those of somebody else, who does not tell where theirs is.
+/// Servers by their data directories, and those of other users, whose directories are unknown.
 fn candidates(processes: &Processes) -> Vec<Candidate> {
     let servers = servers::Server::running(processes, None);
     let mut all: Vec<Candidate> = servers

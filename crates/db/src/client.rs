@@ -1,6 +1,6 @@
 //! Who answers a poller: a server, a server whose answers are kept, or answers that were kept.
 //!
-//! Pollers cannot tell which it is, so that two snapshots become figures by the code that makes them of a server.
+//! Pollers do not know which it is, so that two snapshots become figures by the code that makes them of a server.
 
 use std::{
     ops::Range,
@@ -19,7 +19,7 @@ use crate::snapshot::{Answer, Keeping, Played};
 /// The words under which a round trip is kept.
 const PING: &str = "ping";
 
-/// A connection, or what one said.
+/// A connection, or saved answers of one.
 #[derive(Debug)]
 pub struct Client {
     source: Source,
@@ -91,7 +91,7 @@ impl Client {
         matches!(self.source, Source::Saved { .. })
     }
 
-    /// The moment at which what it says is true.
+    /// The moment of its answers.
     pub fn now(&self) -> Instant {
         match &self.source {
             Source::Server { .. } => Instant::now(),
@@ -115,7 +115,7 @@ impl Client {
         }
     }
 
-    /// What the server told of itself when the session began.
+    /// The server's parameters at the beginning of the session.
     pub fn about(&self) -> &About {
         match &self.source {
             Source::Server { client, .. } => client.about(),
@@ -176,20 +176,20 @@ impl Client {
             Source::Server { client, keeping: None } => client.each(sql, row),
             Source::Server { client, keeping: Some(keeping) } => {
                 let mut rows = Vec::new();
-                let said = client.each(sql, &mut |answer| {
+                let answered = client.each(sql, &mut |answer| {
                     let text = |place| answer.bytes(place).map(|value| String::from_utf8_lossy(value).into_owned());
                     let mut values: Vec<_> = (0..answer.len()).map(text).collect();
                     hide(&mut values);
                     rows.push(values);
                     row(answer);
                 });
-                let refused = match &said {
+                let refused = match &answered {
                     Err(error) if error.is_refusal() => Some(error.to_string()),
                     _ => None,
                 };
                 let columns = client.columns().to_vec();
                 keeping.keep(Answer { database: self.database.clone(), sql: sql.to_owned(), refused, columns, rows });
-                said
+                answered
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::reading::About;
 pub struct Edge {
     /// Who waits.
     pub waiter: i64,
-    /// For whom; 0 for a prepared transaction.
+    /// The waiting session; 0 for a prepared transaction.
     pub blocker: i64,
     /// What is locked.
     pub lock: Option<String>,
@@ -19,7 +19,7 @@ pub struct Edge {
     pub mode: Option<String>,
     /// Mode of the blocker.
     pub blocker_mode: Option<String>,
-    /// Whether the blocker holds the lock; otherwise it stands before in the queue.
+    /// Whether the blocker holds the lock; otherwise it is ahead in the queue.
     pub direct: Option<bool>,
     /// Database.
     pub database: Option<String>,
@@ -64,7 +64,7 @@ impl Graph {
         }
     }
 
-    /// Those that a session waits for: holders where there are any, else whoever stands before it.
+    /// Those that a session waits for: holders where there are any, else those ahead of it.
     fn blockers(&self, waiter: i64) -> Vec<i64> {
         let of = self.edges.range((waiter, i64::MIN)..=(waiter, i64::MAX)).map(|(_, edge)| edge);
         let (holders, others): (Vec<&Edge>, Vec<&Edge>) = of.partition(|edge| edge.direct == Some(true));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_chain_has_one_root_and_all_stand_behind_it() {
-        // 3 waits for 2, which waits for 1; 4 stands behind 3 in the queue for what 2 holds.
+        // 3 waits for 2, which waits for 1; 4 is behind 3 in the queue for what 2 holds.
         let graph = graph(&[(2, 1, true), (3, 2, true), (4, 2, true), (4, 3, false)]);
         assert_eq!([graph.root(2), graph.root(3), graph.root(4)], [(1, 1), (1, 2), (1, 2)]);
         assert_eq!([graph.behind(1), graph.behind(2), graph.behind(3), graph.behind(4)], [3, 2, 1, 0]);

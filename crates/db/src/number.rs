@@ -20,7 +20,7 @@ impl Number {
     }
 
     /// What is not of our own, of which there is so much now and was so much before. A counter that would only go back because
-    /// more of our own is known than the server has told stands still: the next reading makes up for it.
+    /// more of our own is known than the server has reported does not change: the next reading makes up for it.
     pub fn without(self, (own, own_before): (f64, f64), last: Option<Number>) -> Number {
         let less = match self {
             Number::Whole(whole) => Number::Whole(whole.saturating_sub(own as i128)),
@@ -59,7 +59,7 @@ mod tests {
         let whole = |n| Number::Whole(n);
         assert_eq!(whole(100).without((0.0, 0.0), None), whole(100));
         assert_eq!(whole(140).without((40.0, 0.0), Some(whole(100))), whole(100));
-        // Ten of ours are known that the server has not told yet.
+        // Ten of ours are known that the server has not reported yet.
         assert_eq!(whole(145).without((50.0, 40.0), Some(whole(100))), whole(100));
         assert_eq!(whole(155).without((50.0, 50.0), Some(whole(100))), whole(105));
         // It was reset: more is gone than ours can be.

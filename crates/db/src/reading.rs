@@ -11,7 +11,7 @@ use fenxi_model::{
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use crate::{client::Client, moment::Interval, number::Number};
+use crate::{client::Client, moment::Interval, number::Number, own_amounts::Own};
 
 /// What can fill a column: one of the view's own, or an expression over some of them.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Column<S> {
     pub from: &'static [From],
     /// What becomes of it.
     pub fill: Fill<S>,
-    /// A setting without which the server says 0 and means unknown.
+    /// A setting without which the server reports 0 for unknown.
     pub needs: Option<&'static str>,
 }
 
@@ -86,7 +86,7 @@ pub struct AtEnd<S> {
 /// When a reading is read, and how its counters behave.
 #[derive(Debug)]
 pub struct Rules {
-    /// A view that says the same better: where there is one, this one is not read.
+    /// A better view of the same: where there is one, this one is not read.
     pub unless: Option<&'static str>,
     /// A setting without which it has no rows.
     pub needs: Option<&'static str>,
@@ -117,9 +117,9 @@ pub struct Reading<S: 'static> {
     pub rules: Rules,
     /// What is too costly to be asked more often than at the end.
     pub at_end: Option<AtEnd<S>>,
-    /// What stands behind FROM, with conditions.
+    /// The FROM clause, with conditions.
     pub from: &'static str,
-    /// An expression that tells its rows apart: counters are followed by it.
+    /// An expression that identifies its rows: counters are followed by it.
     pub key: &'static str,
     /// Seconds between two readings.
     pub every_s: u32,
@@ -130,9 +130,6 @@ pub struct Reading<S: 'static> {
     /// Its columns.
     pub columns: &'static [Column<S>],
 }
-
-/// What our own sessions added to counters, by the text of a row's first column and by what fills a column.
-pub type Own = FxHashMap<String, Vec<(String, f64)>>;
 
 /// What a server has: columns of its views, and settings that are on.
 #[derive(Debug, Default)]
@@ -419,7 +416,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
             let numbers = values.iter().map(|value| value.number).collect();
             seen.insert(key.into(), Seen { values: numbers, round: *round });
         })?;
-        // What is gone and comes back has counters of its own.
+        // What is gone and comes back has new counters.
         seen.retain(|_, seen| seen.round == *round);
         if let Some(first) = went_back.first().filter(|_| !reading.rules.forgets) {
             let more = if went_back.len() > 1 { format!(" and {} more", went_back.len() - 1) } else { String::new() };

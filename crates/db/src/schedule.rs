@@ -6,8 +6,8 @@ use fenxi_model::Rows;
 use fenxi_wire::client::ClientError;
 
 use crate::{
-    check::{Finding, timed},
     client::Client,
+    finding::{Finding, timed},
     moment::Interval,
     reading::{About, Active},
 };
@@ -107,7 +107,7 @@ impl Due {
         Ok(())
     }
 
-    /// Asks once, and tells how it went.
+    /// Asks once, and returns the outcome.
     ///
     /// # Errors
     /// When the connection is lost.

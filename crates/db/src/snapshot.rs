@@ -21,12 +21,12 @@ pub use self::{
     take::{Taken, take},
 };
 
-use crate::reading::Own;
+use crate::own_amounts::Own;
 
 /// The format of snapshots.
 const FORMAT: u32 = 1;
 
-/// What a server is, and when it said the rest.
+/// A server's identity, and the moment of its answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// The format.
@@ -35,7 +35,7 @@ pub struct Head {
     pub server: String,
     /// `postgres` or `mysql`.
     pub dialect: String,
-    /// Its version as it says it at a login.
+    /// Its version as reported at a login.
     pub version: String,
     /// Who asked.
     pub user: String,
@@ -45,7 +45,7 @@ pub struct Head {
     pub taken_us: i64,
     /// When, by the server's clock, in seconds.
     pub clock_s: Option<f64>,
-    /// What tells it from other servers, and `started`, which tells a restart.
+    /// Its identity, and `started`, which shows a restart.
     pub identity: BTreeMap<String, String>,
     /// When its counters began, by view or database.
     pub resets: BTreeMap<String, String>,
@@ -87,7 +87,7 @@ pub struct Answer {
 pub struct Snapshot {
     /// What the server is.
     pub head: Head,
-    /// What it said, in the order in which it was asked.
+    /// Its answers, in the order of the questions.
     pub answers: Vec<Answer>,
 }
 

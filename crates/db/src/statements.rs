@@ -16,7 +16,7 @@ use crate::{
     sample::some,
 };
 
-/// The most statements of an interval that have rows of their own; the rest is added up in one.
+/// The most statements of an interval that have their own rows; the rest is added up in one.
 const MOST: usize = 1_000;
 /// How much of a text is asked for, and kept.
 pub const TEXT: usize = 4096;
@@ -65,7 +65,7 @@ pub fn found(
     })
 }
 
-/// The digest of all statements of pollers, of which nothing is told: they are none of the server's work.
+/// The digest of all statements of pollers, which are not reported: they are none of the server's work.
 pub const OWN: &str = "fenxi-db";
 
 /// Whose entry it is, in our words.
@@ -207,7 +207,7 @@ mod tests {
     fn what_went_back_grew_by_what_it_shows() {
         let read = |texts: &[&str]| texts.iter().map(|text| Number::read(text)).collect::<Vec<_>>();
         assert_eq!(growth(&read(&["5", "2.5"]), Some(&read(&["3", "1"]))), [2.0, 1.5]);
-        // Evicted, and busier since: the calls alone would not tell.
+        // Evicted, and busier since: the calls alone would not show it.
         assert_eq!(growth(&read(&["9", "0.5"]), Some(&read(&["3", "1"]))), [9.0, 0.5]);
         assert_eq!(growth(&read(&["9", ""]), None), [9.0, 0.0]);
     }

@@ -1,4 +1,4 @@
-/* What all observers share: whom they observe, what they lost, buckets of histograms. */
+/* What all observers share: the processes that they observe, what they lost, buckets of histograms. */
 #pragma once
 #include "kernel.h"
 
@@ -68,7 +68,7 @@ static __always_inline bool may_be_wanted(u32 tgid)
 	return !only_tracked || tracked_state(tgid) != 0;
 }
 
-/* Whether the system call that the current task is in was made as a 32-bit program makes it, with numbers of its own. */
+/* Whether the system call that the current task is in was made as a 32-bit program makes it, with its own numbers. */
 static __always_inline bool call_is_32_bit(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)

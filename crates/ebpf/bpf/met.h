@@ -1,4 +1,4 @@
-/* Tells the user part of a process the first time that it is met, and again when it has begun another program, so that its
+/* Reports a process to the user part the first time that it is met, and again when it has begun another program, so that its
    mappings are read while it is there. */
 #pragma once
 #include "common.h"

@@ -12,7 +12,7 @@ use libbpf_rs::{
 use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
 
-use crate::{EbpfError, check, cost::Costs, error::listen, kernel, sums};
+use crate::{EbpfError, cost::Costs, error::listen, kernel, privileges, sums};
 
 /// A committed object.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ impl Loader {
     }
 }
 
-/// Where a variable stands in `.rodata`, and its size.
+/// The offset of a variable in `.rodata`, and its size.
 fn place_of(bytes: &[u8], variable: &str) -> Option<(usize, usize)> {
     let file = object::File::parse(bytes).ok()?;
     let constants = file.section_by_name(".rodata")?.index();
@@ -128,7 +128,7 @@ fn place_of(bytes: &[u8], variable: &str) -> Option<(usize, usize)> {
 
 /// What a variable can be set to.
 pub trait Setting {
-    /// As it stands in memory.
+    /// As in memory.
     fn bytes(&self) -> Vec<u8>;
 }
 
@@ -169,12 +169,12 @@ pub struct Probe<'a> {
     pub offset: usize,
     /// At the function's return instead of its begin.
     pub at_return: bool,
-    /// Where in the file the counter stands that has to be raised for the probe to be passed; None: there is none.
+    /// The file offset of the counter that has to be raised for the probe to be passed; None: there is none.
     pub semaphore: Option<usize>,
 }
 
 impl Loaded {
-    /// Attaches every loaded program whose section says to what.
+    /// Attaches every loaded program whose section names its target.
     ///
     /// # Errors
     /// When one cannot be; those attached before are detached when `self` goes.
@@ -189,7 +189,7 @@ impl Loaded {
     pub fn attach_where(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), EbpfError> {
         for program in self.object.progs_mut().filter(|program| program.autoload()) {
             let name = program.name().to_string_lossy().into_owned();
-            // Probes of programs need to be told where; their sections do not say it.
+            // Probes of programs need a target; their sections have none.
             let section = program.section().to_string_lossy().into_owned();
             if !wanted(&name) || is_probe(&section) {
                 continue;
@@ -307,14 +307,14 @@ impl Loaded {
 }
 
 fn pid(of: Option<u32>) -> i32 {
-    // -1: whoever has the file.
+    // -1: any process that has the file.
     of.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
 }
 
-/// A tracepoint that is not found may be one whose number nobody can look up.
+/// A tracepoint that is not found may be one whose number cannot be looked up.
 fn refused(section: &str, error: &libbpf_rs::Error) -> EbpfError {
     let has_number = section.starts_with("tp/") || section.starts_with("tracepoint/");
-    match check::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
+    match privileges::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
         Some(why) => EbpfError::Refused { what: format!("`{section}`"), why },
         None => EbpfError::refused(format!("`{section}`"), error),
     }

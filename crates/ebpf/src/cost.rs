@@ -62,7 +62,7 @@ impl Costs {
 fn measure() -> Option<OwnedFd> {
     // SAFETY: it takes a number and returns a descriptor of ours or a negative number.
     let fd = unsafe { bpf_enable_stats(BPF_STATS_RUN_TIME) };
-    // SAFETY: as above; nobody else has it.
+    // SAFETY: as above; it has no other owner.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

@@ -1,5 +1,5 @@
-//! Sums that are taken out of hash maps as they are read, many at a time: how an observer reads its sums, unless
-//! [`crate::sums`] says otherwise.
+//! Sums that are taken out of hash maps as they are read, many at a time: the default way to read sums, apart from
+//! [`crate::sums`].
 
 use std::os::fd::{AsFd, AsRawFd};
 

@@ -2,7 +2,7 @@
 
 use object::{Object, ObjectSection, ObjectSegment};
 
-/// Where in its file an address of a program stands; None when it is in no loaded part.
+/// The file offset of an address of a program; None when it is in no loaded part.
 pub(crate) fn file_offset(file: &object::File<'_>, address: u64) -> Option<u64> {
     file.segments().find_map(|segment| {
         let into = address.checked_sub(segment.address())?;
@@ -16,7 +16,7 @@ pub(crate) fn file_offset(file: &object::File<'_>, address: u64) -> Option<u64> 
 pub(crate) struct Usdt {
     /// Where in the file.
     pub offset: u64,
-    /// Where in the file the counter stands that switches it on.
+    /// The file offset of the counter that switches it on.
     pub semaphore: Option<u64>,
     /// Its arguments as the note has them: `8@%rsi -4@$3`.
     pub arguments: String,
@@ -68,7 +68,7 @@ fn of_note(file: &object::File<'_>, base: Option<u64>, note: &[u8], provider: &s
     })
 }
 
-/// Where in the kernel's `struct pt_regs` an argument stands that is a whole register, such as `8@%rsi`.
+/// The offset in the kernel's `struct pt_regs` of an argument that is a whole register, such as `8@%rsi`.
 pub(crate) fn place_of_register(argument: &str) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     const REGISTERS: [&str; 15] =

@@ -49,7 +49,7 @@ fn typed<'a>(types: &'a Btf<'_>, tracepoint: &str) -> Option<Typedef<'a>> {
     types.type_by_name(&format!("btf_trace_{tracepoint}"))
 }
 
-/// The CPUs that are online; the first one where the system does not tell.
+/// The CPUs that are online; the first one where the system does not report them.
 pub(crate) fn cpus() -> Vec<u32> {
     let online = online_cpus(&Root::live());
     online.map_or_else(|| vec![0], |cpus| cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect())

@@ -1,9 +1,9 @@
 //! eBPF observers: what kernel counters cannot show.
 //!
 //! An observer is a folder: a C program, which adds up in the kernel; a [`Source`], which reads the sums at each tick and
-//! makes rows of them; a view, which shows rows; and an [`Observer`], which says what its options are and from which
+//! makes rows of them; a view, which shows rows; and an [`Observer`], which declares its options and from which
 //! commands and lists derive. The C is compiled by `scripts/bpf` and committed compiled, so that building and using Fenxi
-//! needs no compiler of BPF. What the programs share stands in `bpf/`.
+//! needs no compiler of BPF. What the programs share is in `bpf/`.
 //!
 //! [`Source`]: fenxi_source::Source
 //!
@@ -25,6 +25,7 @@ mod kernel;
 mod observer;
 mod observing;
 mod perf;
+mod privileges;
 mod sums;
 pub mod symbols;
 mod syscalls;

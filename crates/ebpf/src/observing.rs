@@ -12,8 +12,8 @@ pub(crate) struct Observing {
     observer: &'static str,
     loaded: Loaded,
     lost: Vec<u64>,
-    /// Which kinds of loss were said already.
-    said: Vec<&'static str>,
+    /// Kinds of loss that were reported already.
+    reported: Vec<&'static str>,
 }
 
 /// Why something could not be counted, in the order of `enum loss` (`bpf/common.h`).
@@ -30,7 +30,7 @@ fn why(kind: &str) -> &'static str {
 }
 
 impl Observing {
-    /// Opens, sets, loads and attaches: `set` is told the object before it is loaded, `attach` after.
+    /// Opens, sets, loads and attaches: `set` gets the object before it is loaded, `attach` after.
     pub(crate) fn begin(
         observer: &'static str,
         compiled: Compiled,
@@ -44,7 +44,7 @@ impl Observing {
         let mut loaded = loader.load()?;
         tracked.begin(&loaded)?;
         attach(&mut loaded)?;
-        Ok(Observing { observer, loaded, lost: Vec::new(), said: Vec::new() })
+        Ok(Observing { observer, loaded, lost: Vec::new(), reported: Vec::new() })
     }
 
     /// The programs, to attach more of them.
@@ -86,15 +86,15 @@ impl Observing {
         Ok(())
     }
 
-    /// Says that `more` events of a kind could not be counted, if any.
+    /// Reports that `more` events of a kind could not be counted, if any.
     fn lose(&mut self, kind: &'static str, more: u64, labels: &str, tick: Tick, rows: &mut Rows) {
         if more == 0 {
             return;
         }
         let labels = format!("observer={}{labels},kind={kind}", self.observer);
         metric_row(rows, tick, "observer_lost", &labels, more as f64, "events");
-        if !self.said.contains(&kind) {
-            self.said.push(kind);
+        if !self.reported.contains(&kind) {
+            self.reported.push(kind);
             rows.note(self.observer, None, &format!("{more} events lost: {}", why(kind)));
         }
     }

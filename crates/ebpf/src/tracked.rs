@@ -25,7 +25,7 @@ pub enum Tracked {
 const RUNNING: u32 = 2;
 
 impl Tracked {
-    /// Whom options ask for.
+    /// The processes that options ask for.
     pub(crate) fn by(options: &Options) -> Tracked {
         match options.processes(PID.name) {
             [] if options.command_only => Tracked::Children,
@@ -34,7 +34,7 @@ impl Tracked {
         }
     }
 
-    /// Tells the program, before it is loaded, whom it observes.
+    /// Sets, before the program is loaded, which processes it observes.
     pub(crate) fn set(&self, loader: &mut Loader) -> Result<(), EbpfError> {
         loader.set("own_tgid", std::process::id())?;
         loader.set("only_tracked", u32::from(!matches!(self, Tracked::All)))?;
@@ -44,12 +44,12 @@ impl Tracked {
         Ok(())
     }
 
-    /// Tells the program, once it is attached, of the processes that exist already.
+    /// Passes, once the program is attached, the processes that exist already.
     pub(crate) fn begin(&self, loaded: &Loaded) -> Result<(), EbpfError> {
         let Tracked::Processes(pids) = self else { return Ok(()) };
         let map = loaded.map("tracked")?;
         let processes = Processes::of(&Root::live());
-        // Sessions that began meanwhile are children that nobody followed yet.
+        // Sessions that began meanwhile are children that were not followed yet.
         for pid in &with_sessions(&processes, pids) {
             if !processes.has(*pid) {
                 return Err(EbpfError::Target(format!("there is no process {pid}")));

@@ -17,7 +17,7 @@ use crate::{
     rows::Rows,
 };
 
-/// What the engine says of a call that failed.
+/// The engine's error for a failed call.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct EngineError(pub(crate) String);
@@ -33,7 +33,7 @@ impl EngineError {
     ///
     /// # Safety
     /// `text` is null or ends with a zero, and lives until this returns.
-    pub(crate) unsafe fn of(text: *const c_char) -> EngineError {
+    pub(crate) unsafe fn from_c(text: *const c_char) -> EngineError {
         if text.is_null() {
             return EngineError("the engine gave no reason".to_owned());
         }
@@ -73,13 +73,13 @@ impl Engine {
         }
         // SAFETY: the message is null or a text that belongs to the caller, which frees it.
         unsafe {
-            let error = EngineError::of(why);
+            let error = EngineError::from_c(why);
             ffi::duckdb_free(why.cast());
             Err(error)
         }
     }
 
-    /// A connection of its own state: its settings, transaction and random numbers.
+    /// A connection with its own state: its settings, transaction and random numbers.
     pub(crate) fn connect(&self) -> Result<Connection<'_>, EngineError> {
         let mut connection = Connection { handle: Owned::empty(ffi::duckdb_disconnect), engine: PhantomData };
         // SAFETY: the database is open for as long as it is borrowed.
@@ -119,7 +119,7 @@ impl Connection<'_> {
             return Ok(statements);
         }
         // SAFETY: `statements` lives until the end of this function.
-        Err(unsafe { EngineError::of(why) })
+        Err(unsafe { EngineError::from_c(why) })
     }
 
     /// Prepares a text of one statement. Those before the last are run: the parser makes some of a PIVOT.
@@ -256,12 +256,12 @@ impl Prepared<'_> {
 
     /// Runs it to its end, and gives its rows.
     pub(crate) fn rows(&mut self) -> Result<Rows<'_>, EngineError> {
-        Rows::of(self.executed(ffi::duckdb_execute_prepared)?)
+        Rows::new(self.executed(ffi::duckdb_execute_prepared)?)
     }
 
     /// Begins to run it, and goes on as its rows are taken.
     pub(crate) fn stream(&mut self) -> Result<Rows<'_>, EngineError> {
-        Rows::of(self.executed(ffi::duckdb_execute_prepared_streaming)?)
+        Rows::new(self.executed(ffi::duckdb_execute_prepared_streaming)?)
     }
 
     fn executed(
@@ -278,7 +278,7 @@ impl Prepared<'_> {
             return Ok(());
         }
         // SAFETY: null is taken too; the message lives as long as the statement.
-        Err(unsafe { EngineError::of(ffi::duckdb_prepare_error(self.handle.get())) })
+        Err(unsafe { EngineError::from_c(ffi::duckdb_prepare_error(self.handle.get())) })
     }
 }
 
@@ -296,7 +296,7 @@ impl Executed<'_> {
             return Ok(executed);
         }
         // SAFETY: the call filled it in; the message lives as long as the result.
-        Err(unsafe { EngineError::of(ffi::duckdb_result_error(executed.raw())) })
+        Err(unsafe { EngineError::from_c(ffi::duckdb_result_error(executed.raw())) })
     }
 
     /// For the calls that read of it.
@@ -363,7 +363,7 @@ impl Appender<'_> {
             return Ok(());
         }
         // SAFETY: null is taken too; the message lives as long as the appender.
-        Err(unsafe { EngineError::of(ffi::duckdb_appender_error(self.handle.get())) })
+        Err(unsafe { EngineError::from_c(ffi::duckdb_appender_error(self.handle.get())) })
     }
 }
 

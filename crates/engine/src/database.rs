@@ -41,7 +41,7 @@ impl Template {
     /// Opens an empty database in memory and makes what all sessions share.
     pub(crate) fn open() -> Result<Template, EngineError> {
         let template = Template(Engine::open(&SETTINGS)?);
-        // Sealed runs never change: what stands at the end of their files is read once. What is used once is loaded.
+        // Sealed runs never change: their footers are read once. What is used once is loaded.
         let shared = format!(
             "SET GLOBAL TimeZone = 'UTC'; SET GLOBAL parquet_metadata_cache = true; {MACROS}
              CREATE SCHEMA boot; CREATE SCHEMA spread; CREATE SCHEMA fenxi; SELECT json_serialize_sql('SELECT 1');"

@@ -1,7 +1,7 @@
 //! Which functions a statement may call: a list of those that may, and one of those that may not, with the reason.
 //!
 //! Together they are the engine's whole list, which a test holds: a new version of the engine adds no function
-//! that nobody has looked at. A name that is on neither list may not be called.
+//! that was not reviewed. A name that is on neither list may not be called.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -13,7 +13,7 @@ const REFUSED: &str = include_str!("functions/refused.txt");
 /// The engine's own views as `schema.name`, one a line; those that may not be read have the reason after `#`.
 const VIEWS: &str = include_str!("functions/views.txt");
 
-/// Schemas and names of the engine's views that tell paths, or what other statements are.
+/// Schemas and names of the engine's views that reveal paths, or other statements.
 static REFUSED_VIEWS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let refused = VIEWS.lines().filter_map(|line| line.split_once(" #"));
     refused.filter_map(|(name, _)| name.trim().split_once('.')).collect()
@@ -22,7 +22,7 @@ static REFUSED_VIEWS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
 static ALLOWED_NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names(ALLOWED));
 static REFUSED_NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names(REFUSED));
 
-/// The names of a list; what follows a blank and `#` is said about the name.
+/// The names of a list; what follows a blank and `#` is a remark on the name.
 fn names(list: &'static str) -> BTreeSet<&'static str> {
     let name = |line: &'static str| line.split_once(" #").map_or(line, |(name, _)| name).trim();
     list.lines().map(name).filter(|name| !name.is_empty()).collect()
@@ -41,7 +41,7 @@ pub(crate) fn may_read(schema: &str, name: &str) -> bool {
     !REFUSED_VIEWS.iter().any(|view| refused(&view))
 }
 
-/// A refused function that a text might call, as far as characters tell: its name, then something that may end
+/// A refused function that a text might call, by its characters: its name, then something that may end
 /// with a parenthesis.
 pub(crate) fn refused_in(sql: &str) -> Option<String> {
     let text = sql.to_lowercase();
@@ -71,7 +71,7 @@ pub(crate) fn refused_in(sql: &str) -> Option<String> {
     called.or_else(|| views.into_iter().find(|name| is_read(name))).map(str::to_owned)
 }
 
-/// What the parser's tree of a text tells.
+/// What is read from the parser's tree of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// How many statements there are.
@@ -93,7 +93,7 @@ enum Key {
 }
 
 impl Key {
-    fn of(text: &str) -> Key {
+    fn from_text(text: &str) -> Key {
         match text {
             "function_name" => Key::Function,
             "schema_name" => Key::Schema,
@@ -125,7 +125,7 @@ pub(crate) fn read(tree: &str) -> Parts {
                 let end = end_of_string(bytes, i);
                 let text = &tree[i + 1..end];
                 if bytes.get(end + 1) == Some(&b':') {
-                    key = Key::of(text);
+                    key = Key::from_text(text);
                 } else {
                     // A name with escapes is none of the engine's; it only must not become one.
                     match std::mem::take(&mut key) {

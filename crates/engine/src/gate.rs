@@ -4,7 +4,7 @@
 //! a text as long as all of them are SELECT (DESCRIBE, SHOW, SUMMARIZE and PIVOT are forms of it); their number
 //! and every function's name are read from it. A PIVOT that finds its columns itself is the one statement that
 //! the parser makes several of (it first makes a type of the values that it finds): such a text is known by being one
-//! statement when it stands between parentheses as well.
+//! statement between parentheses as well.
 
 use fenxi_worker::{Cell, Failure};
 
@@ -14,10 +14,10 @@ use crate::{
     ffi, functions,
 };
 
-/// What the parser says of statements that it does not give the tree of.
+/// The parser's error for statements without a tree.
 const NOT_SELECT: &str = "Only SELECT statements";
 
-/// Lets one reading statement through, or says why not.
+/// Lets one reading statement through, or returns why not.
 pub(crate) fn check(database: &Database<'_>, sql: &str) -> Result<(), Failure> {
     let tree = tree(database, sql)?;
     let tree = tree.as_str();
@@ -48,7 +48,7 @@ pub(crate) fn statement(database: &Database<'_>, sql: &str) -> Result<String, Fa
     if tree.contains(NOT_SELECT) {
         return Err(Failure::NotReadOnly);
     }
-    // The parser says where the mistake is.
+    // The parser reports where the mistake is.
     prepared(database, sql, 1)?;
     Err(Failure::Engine("the statement has no tree".to_owned()))
 }
@@ -63,7 +63,7 @@ fn tree(database: &Database<'_>, sql: &str) -> Result<String, Failure> {
 /// A PIVOT of which the parser makes several statements: CREATE TYPE for what it finds, then SELECT.
 fn pivot(database: &Database<'_>, sql: &str) -> Result<(), Failure> {
     let n = statements(database, sql)?.len();
-    // Between parentheses nothing but one query can stand, whatever comments and quotes make of the text.
+    // Between parentheses only one query is allowed, whatever comments and quotes make of the text.
     let within = statements(database, &format!("SELECT * FROM (\n{sql}\n)"));
     if n < 2 {
         return Err(Failure::NotReadOnly);

@@ -28,7 +28,7 @@ use std::{path::Path, process::ExitCode};
 pub const ARGUMENT: &str = "--template";
 
 /// The program: a template until who started it has gone. Errors of the engine at the start go to standard error;
-/// there is nobody else to be told.
+/// there is no other receiver.
 pub fn program() -> ExitCode {
     match std::env::args_os().nth(1) {
         Some(argument) if argument == ARGUMENT => {

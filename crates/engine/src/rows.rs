@@ -25,7 +25,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn of(mut executed: Executed<'a>) -> Result<Rows<'a>, EngineError> {
+    pub(crate) fn new(mut executed: Executed<'a>) -> Result<Rows<'a>, EngineError> {
         // SAFETY: the result was filled in; the options are this value's, and end before the result does.
         let options = unsafe {
             let options = ffi::duckdb_result_get_arrow_options(executed.raw());
@@ -58,7 +58,7 @@ impl<'a> Rows<'a> {
             let why = unsafe { ffi::duckdb_result_error(self.executed.raw()) };
             if !why.is_null() {
                 // SAFETY: as above.
-                return Err(unsafe { EngineError::of(why) });
+                return Err(unsafe { EngineError::from_c(why) });
             }
             self.is_over = true;
             return Ok(None);
@@ -113,7 +113,7 @@ fn c_schema(executed: &mut Executed<'_>, options: &Owned<ffi::ArrowOptions>) -> 
     Ok(schema)
 }
 
-/// What a call says that may have failed.
+/// The error of a call that may have failed.
 fn checked(error: *mut ffi::ErrorData) -> Result<(), EngineError> {
     // SAFETY: it is null or was made for the caller.
     let error = unsafe { Owned::new(error, ffi::duckdb_destroy_error_data) };
@@ -122,7 +122,7 @@ fn checked(error: *mut ffi::ErrorData) -> Result<(), EngineError> {
         if error.get().is_null() || !ffi::duckdb_error_data_has_error(error.get()) {
             return Ok(());
         }
-        Err(plain(EngineError::of(ffi::duckdb_error_data_message(error.get()))))
+        Err(plain(EngineError::from_c(ffi::duckdb_error_data_message(error.get()))))
     }
 }
 

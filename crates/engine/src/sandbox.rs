@@ -53,7 +53,7 @@ pub(crate) enum SandboxError {
 
 /// Gives up rights for good; `stream` is the one way to the outside that stays.
 pub(crate) fn enter(setup: &Setup, stream: &UnixStream) -> Result<Confined, SandboxError> {
-    // It must not outlive its template, which alone can be told to end it.
+    // It must not outlive its template, which alone can be asked to end it.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     close_others(stream.as_raw_fd())?;
     limit(setup)?;
@@ -269,7 +269,7 @@ fn allowed(may_spill: bool) -> Result<BpfProgram, SandboxError> {
         libc::SYS_prctl,
         vec![only(0, u64::MAX, flags(libc::PR_SET_NAME))?, only(0, u64::MAX, flags(libc::PR_SET_VMA))?],
     );
-    // Limits of its own are read, none is set.
+    // Its own limits are read, none is set.
     rules.insert(libc::SYS_prlimit64, vec![only(2, u64::MAX, 0)?]);
     // Signals only to itself: an abort.
     let me = u64::from(std::process::id());

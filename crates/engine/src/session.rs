@@ -47,9 +47,9 @@ pub(crate) fn serve(socket: OwnedFd, template: &Template) -> io::Result<()> {
 
 /// Why a request was not carried out.
 enum Trouble {
-    /// Who asked is told.
+    /// The client gets the error.
     Failed(Failure),
-    /// Nobody is there to be told.
+    /// The client is gone.
     Gone(io::Error),
 }
 

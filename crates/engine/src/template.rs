@@ -1,6 +1,6 @@
 //! The template: a process with the engine open that forks a child for each session.
 //!
-//! It runs no statement, so that it is always there to end its children. A child has a database of its own, as
+//! It runs no statement, so that it is always there to end its children. A child has its own database, as
 //! fresh as this one, at the price of a fork.
 #![allow(unsafe_code, reason = "fork has no safe interface")]
 
@@ -28,7 +28,7 @@ pub(crate) fn serve(scratch: Option<&Path>) -> io::Result<()> {
             (Order::Fork(id), Some(socket)) => children.fork(id, socket, &database)?,
             (Order::Fork(_), None) => {}
             (Order::Kill(id), _) => children.kill(id),
-            (Order::Ask(id), _) => control::tell(&orders, children.end_of(id))?,
+            (Order::Ask(id), _) => control::send_end(&orders, children.end_of(id))?,
         }
     }
     children.kill_all();

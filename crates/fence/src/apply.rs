@@ -64,7 +64,7 @@ pub(crate) fn state(process: &Process, plan: &Plan) -> Result<State, Error> {
     })
 }
 
-/// Keeps the process on its CPUs and sends interrupts elsewhere. Interrupts that refuse are told and stay.
+/// Keeps the process on its CPUs and routes interrupts to other CPUs. Interrupts that refuse are reported and stay.
 ///
 /// # Errors
 /// When the process could not be kept there: nothing else was changed then.
@@ -142,7 +142,7 @@ fn affinity_file(irq: u32) -> PathBuf {
 
 /// Sends an interrupt to `cpus`, and makes sure that it goes there.
 fn send(irq: u32, cpus: &Cpus) -> io::Result<()> {
-    // Not `fs_err`: the number of the error tells who refused, and the interrupt is named by the caller.
+    // Not `fs_err`: the error number shows what refused, and the interrupt is named by the caller.
     #[expect(clippy::disallowed_methods, reason = "the bare error is wanted")]
     std::fs::write(affinity_file(irq), format_cpus(cpus))?;
     let now = fs::read_to_string(affinity_file(irq))?;
@@ -155,7 +155,7 @@ fn send(irq: u32, cpus: &Cpus) -> io::Result<()> {
 fn refused(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EIO | libc::EPERM) => {
-            "the kernel manages it itself, or its controller cannot send it elsewhere".to_owned()
+            "the kernel manages it itself, or its controller cannot route it to another CPU".to_owned()
         }
         Some(libc::EACCES) => "only root may move interrupts".to_owned(),
         Some(libc::ENOSPC) => "those CPUs have no interrupt vector left".to_owned(),
@@ -292,7 +292,7 @@ mod tests {
         state(&process, &Plan { cpus: cpus.clone(), means, moves: Vec::new() }).unwrap()
     }
 
-    /// Writing to made-up files binds nobody, so the process is where the kernel would have put it before.
+    /// Writing to made-up files binds no process, so the process is where the kernel would have put it before.
     #[test]
     fn the_cpus_of_a_group_of_version_2_are_set_and_given_back() {
         let sleeping = Sleeping(Command::new("sleep").arg("600").spawn().unwrap());

@@ -13,7 +13,7 @@ pub enum Error {
     /// Interrupts cannot be counted.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The machine does not tell its CPUs.
+    /// The machine does not list its CPUs.
     #[error("/sys/devices/system/cpu/online does not list the online CPUs")]
     NoOnline,
     /// No process has this number.
@@ -44,7 +44,7 @@ pub enum Error {
         /// The fence's saved state.
         path: PathBuf,
     },
-    /// The kernel let a thread go on elsewhere.
+    /// The kernel let a thread run on other CPUs.
     #[error("thread {tid} of process {pid} may still run on CPUs {cpus}")]
     Escapes {
         /// The process.

@@ -1,4 +1,4 @@
-//! CPU isolation at run time: a process is kept on CPUs of its own, and interrupts are sent elsewhere.
+//! CPU isolation at run time: a process is kept on isolated CPUs, and interrupts are routed to other CPUs.
 //!
 //! The only part of Fenxi that changes the machine. [`look`] reads and chooses, and changes nothing; [`apply`] saves how
 //! things were before it changes the first of them; [`undo`] restores them from that file, whatever happened meanwhile.
@@ -22,7 +22,7 @@ pub use state::default_folder;
 
 /// A machine before a fence, and what a fence would change.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct FencePreview {
     /// Every interrupt that a driver handles, by number.
     pub irqs: Vec<Irq>,
     /// The process that would be fenced.
@@ -36,7 +36,7 @@ pub struct Seen {
 ///
 /// # Errors
 /// When the machine cannot be read, there is no such process, or it cannot be fenced on these CPUs.
-pub fn look(root: &Root, pid: Option<u32>, wanted: Option<&Cpus>, watch_s: f64) -> Result<Seen, Error> {
+pub fn look(root: &Root, pid: Option<u32>, wanted: Option<&Cpus>, watch_s: f64) -> Result<FencePreview, Error> {
     let online = online_cpus(root).ok_or(Error::NoOnline)?;
     let mut irqs = machine::irqs(root)?;
     let mut process = pid.map(|pid| Process::find(root, pid)).transpose()?;
@@ -47,7 +47,7 @@ pub fn look(root: &Root, pid: Option<u32>, wanted: Option<&Cpus>, watch_s: f64) 
         Some(process) => Some(Plan::make(process, &irqs, &online, wanted, Means::find(root, process.pid))?),
         None => None,
     };
-    Ok(Seen { irqs, process, plan })
+    Ok(FencePreview { irqs, process, plan })
 }
 
 /// Carries out `plan`: saves how things are in `folder`, then changes them. `report` is given what was changed. When the

@@ -26,7 +26,7 @@ pub struct Irq {
     pub driver: String,
     /// Where it may go.
     pub allowed: Cpus,
-    /// Where it goes; None when the system does not tell.
+    /// Where it goes; None when the system does not show it.
     pub effective: Option<Cpus>,
     /// Interrupts per second by CPU; None when that was not measured.
     pub per_s: Option<BTreeMap<usize, f64>>,
@@ -55,7 +55,7 @@ pub(crate) fn irqs(root: &Root) -> Result<Vec<Irq>, Error> {
     for (name, _) in root.list("/proc/irq")? {
         let Some(number) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let list = |file: &str| parse_cpus(&root.read_text(&format!("/proc/irq/{number}/{file}"))?);
-        // Each driver has a folder in that of its interrupt; without one nobody handles it.
+        // Each driver has a folder in that of its interrupt; without one it has no handler.
         let inner = root.list(&format!("/proc/irq/{number}"))?;
         let mut drivers: Vec<String> =
             inner.into_iter().filter_map(|(name, is_folder)| is_folder.then_some(name)?.into_string().ok()).collect();
@@ -74,7 +74,7 @@ pub(crate) fn irqs(root: &Root) -> Result<Vec<Irq>, Error> {
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// When it began, in ticks since boot: tells it from a later one of the same number.
+    /// When it began, in ticks since boot: distinguishes it from a later one with the same number.
     pub began: u64,
     /// Its short name.
     pub command: String,
@@ -165,12 +165,12 @@ pub(crate) fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option
 pub enum Means {
     /// A new group below its own in the `cpuset` hierarchy of version 1.
     Version1 {
-        /// The folder of its own group.
+        /// The folder of its group.
         own: PathBuf,
         /// The folder of the new one, within it.
         new: PathBuf,
     },
-    /// Its own group of version 2, in which nobody else is.
+    /// Its own group of version 2, in which no other process is.
     Version2 {
         /// The folder of the group.
         own: PathBuf,

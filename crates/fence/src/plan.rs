@@ -81,7 +81,7 @@ fn choose(process: &Process, irqs: &[Irq], online: &Cpus) -> Result<Cpus, Error>
     let needed = process.busy.map_or(1, |busy| busy.round() as usize).clamp(1, online.len() - 1);
     let rate = |cpu: usize| irqs.iter().filter_map(|irq| irq.rate_on(&Cpus::from([cpu]))).sum::<f64>();
     let mut order: Vec<(f64, usize)> = online.iter().map(|cpu| (rate(*cpu), *cpu)).collect();
-    // Among equals the last: the first CPU has chores of its own.
+    // Among equals the last: the first CPU has housekeeping work.
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
     Ok(order.into_iter().take(needed).map(|(_, cpu)| cpu).collect())
 }

@@ -1,7 +1,7 @@
 //! Formats that are shipped, and those that a store brings: both recognise a text and read it.
 //!
 //! A shipped format is a static; one of a store is loaded when the store is used, from a file that people wrote
-//! ([`TextFormat`](crate::TextFormat)) or from a program beside it. Whoever imports asks [`Formats`] and never minds which it is.
+//! ([`TextFormat`](crate::TextFormat)) or from a program beside it. An import asks [`Formats`] for either kind.
 
 use std::{
     collections::BTreeSet,
@@ -13,10 +13,10 @@ use fenxi_model::Table;
 
 use super::{
     Format, Head, Input, Out, Sure,
-    detect::surest,
+    detect::{of_document, surest},
     document::is_document,
     formats,
-    hosts::{self, by_host},
+    hosts::{self, by_host, part::read_with_rest},
 };
 
 /// A format that a store brings.
@@ -76,7 +76,7 @@ impl AnyFormat {
     /// Reads all of the input.
     pub fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
         match self {
-            AnyFormat::Shipped(format) => (format.read)(input, out),
+            AnyFormat::Shipped(format) => read_with_rest(format, input, out),
             AnyFormat::Own(format) => format.read(input, out),
             AnyFormat::Hosts(own) => by_host::read_among(&Formats::with(own.clone()), input, out),
         }
@@ -141,13 +141,13 @@ impl Formats {
             .or_else(|| formats().find(|format| format.name == name).map(AnyFormat::Shipped))
     }
 
-    /// The format that reads a text which begins so; None when nobody claims it.
+    /// The format that reads a text which begins so; None when no format claims it.
     ///
-    /// A shipped format that is certain wins, unless a store's says that it is to be read instead. Programs are asked last,
-    /// and only about what nobody else is certain of.
+    /// A shipped format that is certain wins, unless a store's declares `instead_of`. Programs are asked last,
+    /// and only about texts that no other format is certain of.
     pub fn detect(&self, head: &Head<'_>) -> Option<AnyFormat> {
         if is_document(head.text) {
-            return None;
+            return of_document(head).map(AnyFormat::Shipped);
         }
         // Stops at the first that is certain: most texts are recognised by few of the formats.
         let shipped = surest(head, formats());

@@ -10,6 +10,8 @@ use jiff::{
 use super::{Hints, Out};
 
 const DAY_S: f64 = 86_400.0;
+/// So long after midnight a tool may repeat the last time before it: when an interval began.
+const MOST_AFTER_MIDNIGHT_S: f64 = 3_600.0;
 
 /// Turns times of day into moments: it knows the date, the zone, and that time goes on.
 ///
@@ -20,22 +22,24 @@ pub struct Clock {
     zone: TimeZone,
     date: Option<Date>,
     last: Option<(Time, Micros)>,
+    /// The last time before midnight passed.
+    crossed: Option<(Time, Micros)>,
     start: Option<Micros>,
 }
 
 impl Clock {
     /// A clock that takes its first date from the hints, until [`Clock::set_date`] knows better.
     pub fn new(hints: &Hints) -> Clock {
-        Clock { zone: hints.zone.clone(), date: None, last: None, start: hints.start }
+        Clock { zone: hints.zone.clone(), date: None, last: None, crossed: None, start: hints.start }
     }
 
-    /// The content says on which date the next time of day is.
+    /// Sets the date of the next time of day, from the content.
     pub fn set_date(&mut self, date: Date) {
         self.date = Some(date);
-        self.last = None;
+        (self.last, self.crossed) = (None, None);
     }
 
-    /// The content says in which zone its times are (`Z` or `UTC` in a header).
+    /// Sets the zone of the times, from the content (`Z` or `UTC` in a header).
     pub fn set_zone(&mut self, zone: TimeZone) {
         self.zone = zone;
     }
@@ -48,7 +52,7 @@ impl Clock {
     /// The moment of the time of day `time`, the next one after what was given last.
     ///
     /// Without a date from the content it is `--start`'s, or that of the file's last writing; the
-    /// latter is said as an assumption.
+    /// latter is noted as an assumption.
     pub fn at(&mut self, time: Time, out: &mut Out<'_>) -> Micros {
         let mut date = match self.date {
             Some(date) => date,
@@ -58,8 +62,15 @@ impl Clock {
             if time == last {
                 return moment;
             }
+            // Further reports of an interval over midnight begin before it again.
+            let again = self.crossed.filter(|(before, _)| *before == time && seconds(last) < MOST_AFTER_MIDNIGHT_S);
+            if let Some((_, moment)) = again {
+                (self.date, self.last) = (Some(date.yesterday().unwrap_or(date)), again);
+                return moment;
+            }
             if seconds(last) - seconds(time) > DAY_S / 2.0 {
                 date = date.tomorrow().unwrap_or(date);
+                self.crossed = self.last;
             }
         }
         self.date = Some(date);
@@ -83,6 +94,10 @@ impl Clock {
             // Begun shortly before midnight, printed after.
             let before = seconds(start.time()) - seconds(time) > DAY_S / 2.0;
             return if before { start.date().tomorrow().unwrap_or(start.date()) } else { start.date() };
+        }
+        if let Some(date) = out.dated() {
+            out.assume(&format!("the date {date} of outputs beside it, as there is none in it (or give --start)"));
+            return date;
         }
         let Some(written) = out.modified().and_then(local) else {
             out.assume("the date 1970-01-01, as there is none in the input (give --start)");
@@ -125,7 +140,7 @@ pub struct Relative {
 
 impl Relative {
     /// Counts from `--start`, else so that the last one is when the file was last written; samples are `--interval` apart,
-    /// else `interval_s` as the content says, else one second. What nobody said is an assumption.
+    /// else `interval_s` from the content, else one second. Defaults are assumptions.
     pub fn new(out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
         let start = Relative::origin(out);
         Relative { start, interval_s: Relative::interval(out, interval_s), samples: 0 }
@@ -136,6 +151,41 @@ impl Relative {
             out.assume("one second between samples, as the input does not say (give --interval)");
             1.0
         })
+    }
+
+    /// As [`Relative::new`], where the tool's own head says the date `date`: from its begin, unless the file was last written then.
+    pub fn on(date: Option<Date>, out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
+        match Relative::begin_of(date, out) {
+            Some(start) => Relative::since(start, out, interval_s),
+            None => Relative::new(out, interval_s),
+        }
+    }
+
+    /// As [`Relative::elapsed`], where the tool's own head says the date.
+    pub fn elapsed_on(date: Option<Date>, out: &mut Out<'_>) -> Relative {
+        match Relative::begin_of(date, out) {
+            Some(start) => Relative { start, interval_s: 1.0, samples: 0 },
+            None => Relative::elapsed(out),
+        }
+    }
+
+    /// The begin of the day `date`, where counting back from the file's last writing does not lead to it or its neighbours.
+    fn begin_of(date: Option<Date>, out: &mut Out<'_>) -> Option<Micros> {
+        let date = date.filter(|_| out.hints().start.is_none())?;
+        let zone = out.hints().zone.clone();
+        let overrun = out.hints().overrun_s.unwrap_or(0.0);
+        let counted = out.hints().modified.map(|end| Micros(end.0.saturating_sub((overrun * 1e6) as i64)));
+        let counted =
+            counted.and_then(|t| Timestamp::from_microsecond(t.0).ok()).map(|t| t.to_zoned(zone.clone()).date());
+        if counted.is_some_and(|counted| (counted - date).get_days().abs() <= 1) {
+            return None;
+        }
+        let begin = zone.to_ambiguous_timestamp(date.to_datetime(Time::midnight())).compatible().ok()?;
+        out.dates_by_head();
+        out.assume(&format!(
+            "the begin of {date}, as the tool's head says that date and nothing a time (give --start)"
+        ));
+        Some(Micros(begin.as_microsecond()))
     }
 
     /// Counts on from `start`, which the content gives; samples are `--interval` apart, else one
@@ -209,7 +259,7 @@ impl Ticker {
     }
 
     /// The length of the interval that ended at `t`; the same for the same `t` again. None when
-    /// there is nothing to tell it from.
+    /// it is unknown.
     pub fn tick(&mut self, t: Micros) -> Option<f64> {
         let Some(last) = self.last else {
             self.last = Some(t);

@@ -76,7 +76,7 @@ impl CpuMean {
     }
 
     /// As [`CpuMean::write`], if the CPUs were those from 0 on without a gap and no others are known; what is missing is
-    /// said once.
+    /// noted once.
     pub fn write_whole(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>) {
         let highest = self.highest.take();
         let whole = highest.is_some_and(|highest| highest.checked_add(1) == Some(self.cpus)) && self.cpus >= self.known;

@@ -26,8 +26,13 @@ pub fn banner(line: &str) -> Option<Banner<'_>> {
     let mut words = line.split_ascii_whitespace();
     let system = words.next().filter(|w| w.starts_with(|c: char| c.is_ascii_uppercase()))?;
     let release = words.next()?;
-    let host = words.next()?.strip_prefix('(')?.strip_suffix(')')?;
-    let date = match words.next()? {
+    let (host, first) = match words.next()? {
+        name if name.starts_with('(') => (name.strip_prefix('(')?.strip_suffix(')')?, words.next()?),
+        // Who posts it may hide the host.
+        date if system == "Linux" && line.trim_end().ends_with(" CPU)") => ("", date),
+        _ => return None,
+    };
+    let date = match first {
         // Korean has blanks in its dates.
         year if year.ends_with('년') => civil_date(&[year, words.next()?, words.next()?].concat())?,
         date => civil_date(date)?,

@@ -2,24 +2,33 @@
 
 use super::{Format, Head, Sure, document::is_document, formats};
 
+/// The format of documents that quote outputs.
+const QUOTED: &str = "quoted";
+
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
 /// nobody claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
     if is_document(head.text) {
-        return None;
+        return of_document(head);
     }
     surest(head, formats()).map(|(_, format)| format)
 }
 
-/// All formats that claim `head`, the surest first. A document or a source that quotes what tools print is nobody's.
+/// All formats that claim `head`, the surest first. A document that quotes what tools print is no tool's own, and a source is
+/// nobody's.
 pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     if is_document(head.text) {
-        return Vec::new();
+        return of_document(head).map(|format| (Sure::Certain, format)).into_iter().collect();
     }
     let mut claims: Vec<_> = formats().map(|f| ((f.sniff)(head), f)).filter(|(sure, _)| *sure > Sure::No).collect();
     // Stable: of equals the earlier in the list stays first.
     claims.sort_by_key(|(sure, _)| std::cmp::Reverse(*sure));
     claims
+}
+
+/// What reads a document that begins so, if it quotes an output.
+pub(crate) fn of_document(head: &Head<'_>) -> Option<&'static Format> {
+    format(QUOTED).filter(|quoted| (quoted.sniff)(head) == Sure::Certain)
 }
 
 /// The first of those that are surest of what is no document. Nobody is asked after one that is certain: the others would have

@@ -36,16 +36,11 @@ const LONGEST_WORD: usize = 5;
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
 
-/// What programs, markup and manual pages begin with.
-const BEGINNINGS: &[&str] = &[
+/// What programs, manual pages and patches begin with.
+const SOURCES: &[&str] = &[
     "#!",
     "//",
     "/*",
-    "<!--",
-    "<!DOCTYPE",
-    "<!doctype",
-    "<html",
-    "<HTML",
     "'\\\"",
     ".\\\"",
     ".TH ",
@@ -85,6 +80,14 @@ const BEGINNINGS: &[&str] = &[
     "diff --git ",
     "Index: ",
     "--- a/",
+];
+/// What markup, mail and letters begin with.
+const BEGINNINGS: &[&str] = &[
+    "<!--",
+    "<!DOCTYPE",
+    "<!doctype",
+    "<html",
+    "<HTML",
     "From: ",
     "Return-Path: ",
     "Received: ",
@@ -114,7 +117,7 @@ const ABOVE: usize = 4;
 /// it is prose.
 pub(crate) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
-    if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
+    if begins(text, SOURCES) || begins(text, BEGINNINGS) {
         return true;
     }
     if lines_of(text).take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
@@ -146,6 +149,16 @@ pub(crate) fn is_document(text: &str) -> bool {
     sentences.len() >= SENTENCES && sentences.len() * LINES_OF_A_SENTENCE >= first_lines || is_share(4) || is_share(5)
 }
 
+/// Whether a text begins as programs, manual pages and patches do: it is no document in which somebody quotes an output.
+pub(crate) fn is_source(text: &str) -> bool {
+    let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
+    begins(text, SOURCES) || lines_of(text).next().is_some_and(is_title_of_manual)
+}
+
+fn begins(text: &str, with: &[&str]) -> bool {
+    with.iter().any(|beginning| text.starts_with(beginning))
+}
+
 /// `VMSTAT(8)     System Administration     VMSTAT(8)`.
 fn is_title_of_manual(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
@@ -153,7 +166,7 @@ fn is_title_of_manual(line: &str) -> bool {
     first == last && first.is_some_and(|word| word.ends_with(')') && word.contains('('))
 }
 
-/// What stands above a quotation in a mail, before a text that is to be translated, and around one in a source: quotes of
+/// The line above a quotation in a mail, before a text that is to be translated, and around one in a source: quotes of
 /// Python, a block of YAML.
 fn is_mark(line: &str) -> bool {
     // Hardly a line of an output ends like one.
@@ -247,14 +260,14 @@ fn is_prose(line: &str) -> bool {
     words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION && !ends_in_a_figure(line)
 }
 
-/// Whether a figure stands behind the last colon.
+/// Whether a figure follows the last colon.
 fn ends_in_a_figure(line: &str) -> bool {
     let behind = line.rsplit_once(": ").map_or("", |(_, behind)| behind.trim_start());
     behind.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a line without figures is prose: many words, nearly all of them of small letters, some of which sentences have.
-/// Comments of data are none: what a metric means (`# HELP`) is said in sentences, too.
+/// Comments of data are none: the help of a metric (`# HELP`) has sentences, too.
 fn is_sentence(line: &str) -> bool {
     if line.starts_with('#') {
         return false;
@@ -312,7 +325,7 @@ mod tests {
 
     #[test]
     fn prose_is_a_document() {
-        let line = |what: &str| format!("this line has a good number of words in it and says {what}\n");
+        let line = |what: &str| format!("this line has a good number of words in it and reads {what}\n");
         assert!(is_document(&["one", "two", "three"].map(line).concat()));
         let figures = "10 20 30\n".repeat(9);
         assert!(!is_document(&line("one").repeat(9)));

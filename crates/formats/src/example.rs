@@ -49,7 +49,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         let t = clock.moment(date.to_datetime(time));
         let dt = ticker.tick(t);
         out.set_host(fields.get(2));
-        // One row for each moment and host; a name without a column of its own becomes a metric.
+        // One row for each moment and host; a name without its own column becomes a metric.
         out.row(&sched::TABLE, t, dt).f64(sched::runnable, number(fields.get(4)));
         out.metric(t, dt, "queuelog.waiting", "", number(fields.get(6)), "");
     }

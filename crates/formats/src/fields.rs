@@ -14,7 +14,7 @@ pub struct Fields<'a> {
 }
 
 impl Splitter {
-    /// The fields of `line`: what stands between runs of blanks.
+    /// The fields of `line`: the words between runs of blanks.
     pub fn blanks<'a>(&'a mut self, line: &'a str) -> Fields<'a> {
         self.ranges.clear();
         // `begin` is where the current field begins, or None between fields.
@@ -44,7 +44,7 @@ impl Splitter {
         Fields { line, ranges: &self.ranges }
     }
 
-    /// Begins a field at `place`, or ends the one that stands there.
+    /// Begins a field at `place`, or ends the one there.
     #[inline]
     fn turn(&mut self, begin: Option<usize>, place: usize) -> Option<usize> {
         match begin {
@@ -60,7 +60,7 @@ impl Splitter {
     pub fn at<'a>(&'a mut self, line: &'a str, separator: u8) -> Fields<'a> {
         self.ranges.clear();
         let mut begin = 0;
-        // A byte beyond ASCII is part of a character, and stands between no fields.
+        // A byte beyond ASCII is part of a character, and separates no fields.
         let text = if separator.is_ascii() { line.as_bytes() } else { &[] };
         let ends = memchr::memchr_iter(separator, text).chain(std::iter::once(line.len()));
         for end in ends {
@@ -80,7 +80,7 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// The places in `word` (the lowest byte first) where blanks begin or end, as the highest bit of their
-/// bytes; `after_blank` says what stands before the word.
+/// bytes; `after_blank` is whether a blank precedes the word.
 #[inline]
 fn blanks_of(word: u64, after_blank: bool) -> u64 {
     const HIGH: u64 = 0x8080_8080_8080_8080;

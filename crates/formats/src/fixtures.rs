@@ -101,7 +101,7 @@ fn every_fixture_is_recognised_and_gives_its_rows() {
         let head = input.head();
         let found = detect(&Head { text: &head }).map(|f| f.name);
         let surest = detect_all(&Head { text: &head }).first().map(|(_, f)| f.name);
-        assert_eq!(found, surest, "{name}: not everybody is asked, and nobody surer is left out");
+        assert_eq!(found, surest, "{name}: not every format is asked, and none that is surer is left out");
         if found != Some(format.name) {
             let claims: Vec<_> = detect_all(&Head { text: &head }).iter().map(|(s, f)| (*s, f.name)).collect();
             wrong.push(format!("{name}: recognised as {found:?} ({claims:?})"));
@@ -117,7 +117,7 @@ fn every_fixture_is_recognised_and_gives_its_rows() {
         for (table, _) in &read.tally.tables {
             let told = format.tables.iter().any(|t| t.name == *table);
             if !told && !matches!(*table, "metric" | "event" | "text" | "result") {
-                wrong.push(format!("{name}: fills {table}, which the format does not tell"));
+                wrong.push(format!("{name}: fills {table}, which the format does not declare"));
             }
         }
         let mut rows = path.clone().into_os_string();
@@ -178,7 +178,7 @@ fn every_format_survives_every_other_formats_text() {
 /// recognised and leaves no note. `FENXI_CORPUS` names the folders, separated by colons; without it,
 /// `shared/` beside the repository is looked at.
 #[test]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+#[allow(clippy::print_stderr, reason = "a skipped test prints it")]
 fn the_corpus_is_read_without_notes() {
     let beside = ["corpus", "reference/synthetic", "reference/nicstat-capture"]
         .map(|name| PathBuf::from("../../../shared").join(name));

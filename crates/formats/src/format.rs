@@ -16,7 +16,7 @@ pub struct Format {
     pub tables: &'static [&'static Table],
     /// A few lines as the tool prints them.
     pub example: &'static str,
-    /// Tells from the first kilobytes whether this is the format. Must be quick and must not guess
+    /// Recognises the format from the first kilobytes. Must be quick and must not guess
     /// from words that other tools print too.
     pub sniff: fn(&Head<'_>) -> Sure,
     /// Reads all of the input. Cannot fail: what it cannot read it notes.
@@ -90,7 +90,7 @@ impl Family {
 pub enum Sure {
     /// It is not.
     No,
-    /// It could be read so, if nobody else claims it (a CSV file).
+    /// It could be read so, if no other format claims it (a CSV file).
     Perhaps,
     /// It has this tool's header or a line that hardly anything else prints.
     Likely,
@@ -125,7 +125,7 @@ impl<'a> Head<'a> {
 
     /// Whether any line, its runs of blanks made single, contains `words`.
     pub fn has_words(&self, words: &str) -> bool {
-        // Nearly all heads lack one of the words, which is quickly told: every format asks for some.
+        // Nearly all heads lack one of the words, which is found quickly: every format asks for some.
         let has = |word: &str| memchr::memmem::find(self.text.as_bytes(), word.as_bytes()).is_some();
         words.split(' ').all(has) && self.lines().any(|line| squeeze(line).contains(words))
     }

@@ -35,9 +35,9 @@ pub struct Input<'r> {
     at_end: bool,
     /// Whether any escape character was read: most texts have none, and none of their lines is looked through for one.
     escapes: bool,
-    /// Where the current line stands in `buffer`, without its terminator.
+    /// The range of the current line in `buffer`, without its terminator.
     current: (usize, usize),
-    /// The current line when it is not as it stands (no UTF-8, or colours in it), made when it is asked for.
+    /// The current line when it is not as in the file (no UTF-8, or colours in it), made when it is asked for.
     repaired: OnceCell<String>,
     number: u64,
     repeat: bool,
@@ -109,7 +109,7 @@ impl<'r> Input<'r> {
     /// What has been read and not yet given, at least [`HEAD_BYTES`] of it before the first line is
     /// taken (less only when the input is shorter).
     pub fn head(&self) -> Cow<'_, str> {
-        // What is valid is told more quickly so.
+        // Valid text is recognised faster so.
         let bytes = self.head_bytes();
         let head = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         let head = if self.escapes && has_escape(bytes) { Cow::Owned(terminal::plain(&head)) } else { head };

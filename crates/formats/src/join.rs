@@ -18,7 +18,7 @@ const MAX_KEYS: usize = 1 << 16;
 
 /// Gathers rows of one table whose columns come from several sections of an input.
 ///
-/// Without it each section would give rows of its own, and a mean over `dt` would count every
+/// Without it each section would give separate rows, and a mean over `dt` would count every
 /// interval once for each section. As a [`Row`](fenxi_model::Row), it takes the places of the table whose
 /// schema is `S`, or the numbers of columns where the table is known only at run time.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Join<S: ?Sized = dyn AnySchema> {
 }
 
 impl<S: AnySchema> Join<S> {
-    /// Gathers rows of `table`, told apart by time and by the column at place `key`, if any. Only
+    /// Gathers rows of `table`, distinguished by time and by the column at place `key`, if any. Only
     /// the columns at `places` can be set.
     pub fn new(table: &'static Table<S>, key: Option<Place<S, Label>>, places: &[Place<S, F64>]) -> Join<S> {
         Join::empty(table, key.map(Place::index), places.iter().map(|place| place.index()).collect())
@@ -104,7 +104,7 @@ impl<S: ?Sized> Join<S> {
         }
     }
 
-    /// What tells a row apart, as metrics have it: `device=vda`; nothing for an empty key.
+    /// What identifies a row, as metrics have it: `device=vda`; nothing for an empty key.
     pub fn label(&self, key: &str) -> String {
         let column = self.key.and_then(|place| self.table.columns.get(place)).filter(|_| !key.is_empty());
         column.map_or(String::new(), |column| format!("{}={}", column.name, key.replace(',', "_")))

@@ -91,8 +91,8 @@ impl Field {
 /// Where the values of one header's columns go, made once for each header line.
 ///
 /// A header that occurs twice (`sy` of Solaris' vmstat) takes the known columns of that name in
-/// their order. A column that nobody knows goes to `metric` under the format's name and its own, one
-/// without a header nowhere.
+/// their order. An unknown column goes to `metric` under the format's name and its own, one
+/// without a header is dropped.
 #[derive(Clone, Debug)]
 pub struct Layout {
     columns: usize,
@@ -141,7 +141,7 @@ struct Target {
     counts: [usize; 2],
 }
 
-/// What a cell says.
+/// The content of a cell.
 enum Cell {
     Value(f64),
     /// There is no value.
@@ -251,7 +251,7 @@ impl Layout {
 
     /// Adds one row to each table that has columns here.
     ///
-    /// `keys` sets the key columns of each; `labels` says the same for metrics, as `key=value`
+    /// `keys` sets the key columns of each; `labels` does the same for metrics, as `key=value`
     /// joined by commas. `-` and `N/A` are NULL; another cell that is no number, and a line with
     /// another number of cells, becomes a note on line `number`.
     pub fn write(
@@ -369,12 +369,12 @@ impl Layout {
     }
 }
 
-/// What a `k` behind a number stands for, where a 1 without it is worth `scale`.
+/// The factor of a `k` behind a number, where a 1 without it is worth `scale`.
 fn prefix_base(scale: f64) -> f64 {
     if scale > 1.0 { 1024.0 } else { 1000.0 }
 }
 
-/// Whether a cell says that there is no value.
+/// Whether a cell marks a missing value.
 fn missing(cell: &str) -> bool {
     matches!(cell, "" | "<unknown>" | "-" | "--" | "N/A" | "n/a" | "nan" | "-nan" | "NaN" | "?")
 }

@@ -122,7 +122,7 @@ pub fn grouped(text: &str) -> Option<f64> {
 
 /// Reads a number with a factor behind it: `12k`, `1.5M`, `3GiB`, `7K`. Gives the plain number.
 ///
-/// `base` is what `k` stands for, 1000 or 1024; with an `i` (`Ki`, `MiB`) it is always 1024. A
+/// `base` is the value of `k`, 1000 or 1024; with an `i` (`Ki`, `MiB`) it is always 1024. A
 /// trailing `B` or `b` is skipped.
 pub fn scaled(text: &str, base: f64) -> Option<f64> {
     let text = text.trim();

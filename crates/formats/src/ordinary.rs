@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 
 use super::{Head, Input, Sure, detect_all, own};
 
-/// Where ordinary texts are, which nobody changes meanwhile.
+/// Where ordinary texts are, which do not change meanwhile.
 const FOLDERS: &[&str] = &["etc", "usr/share", "usr/include", "usr/lib/python3", "var/lib/dpkg/info"];
 /// Files of one folder that are looked at, so that there are many kinds.
 const OF_A_FOLDER: usize = 25;
@@ -79,7 +79,9 @@ struct Survey {
 impl Survey {
     fn look(&mut self, path: &Path, bytes: &[u8]) {
         self.looked += 1;
-        let claims = claimed(bytes);
+        let mut claims = claimed(bytes);
+        // A document that quotes an output is read as that: this project's show what its tools print.
+        claims.retain(|(_, name)| *name != "quoted" || !path.starts_with("../../docs"));
         if !claims.is_empty() {
             self.wrong.push(format!("{}: {claims:?}", path.display()));
         }

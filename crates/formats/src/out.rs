@@ -6,7 +6,12 @@ use fenxi_model::{
     Micros, Refused, Row, Rows, TABLES, Table,
     catalog::{event, histogram, metric, result, text},
 };
-use jiff::tz::TimeZone;
+use jiff::{
+    Timestamp,
+    civil::{Date, Time},
+};
+
+use crate::Hints;
 
 /// Rows that are gathered before they are handed on.
 const FLUSH_ROWS: usize = 1 << 15;
@@ -14,52 +19,10 @@ const FLUSH_ROWS: usize = 1 << 15;
 const MAX_NOTES: u64 = 200;
 /// Hosts of one file that are listed.
 const MAX_HOSTS: usize = 16;
+/// Bytes of lines that could not be read, which another format is asked for.
+const MAX_UNREAD: usize = 64 << 10;
 /// The longest piece of a line that a note repeats, in characters.
 const QUOTE: usize = 120;
-
-/// What is known about an input besides its content.
-#[derive(Clone, Debug)]
-pub struct Hints {
-    /// The input's name, as notes give it.
-    pub file: String,
-    /// The host that the user named: it wins over what the content says.
-    pub host: Option<String>,
-    /// The host to fall back to: from the file's name, or this machine's.
-    pub default_host: String,
-    /// When the observation began, as the user says.
-    pub start: Option<Micros>,
-    /// Seconds between two samples, as the user says.
-    pub interval_s: Option<f64>,
-    /// The time zone of times that do not name one.
-    pub zone: TimeZone,
-    /// When the file was last written.
-    pub modified: Option<Micros>,
-    /// By how many seconds what has no times of its own would end after `modified`, did it begin then
-    /// ([`overrun`](crate::overrun)); None where nobody read it before.
-    pub overrun_s: Option<f64>,
-    /// What tells its figures from those of other inputs of the run with the same columns; None where there are none.
-    pub label: Option<String>,
-    /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
-    pub mapping: Option<String>,
-}
-
-impl Hints {
-    /// Hints that say nothing, for an input called `file`.
-    pub fn none(file: &str) -> Hints {
-        Hints {
-            file: file.to_owned(),
-            host: None,
-            default_host: "unknown".to_owned(),
-            start: None,
-            interval_s: None,
-            zone: TimeZone::UTC,
-            modified: None,
-            overrun_s: None,
-            label: None,
-            mapping: None,
-        }
-    }
-}
 
 /// What one input gave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,6 +41,8 @@ pub struct Tally {
     pub boot_rows: u64,
     /// Whether times were taken from the file's last writing.
     pub timed_by_writing: bool,
+    /// Whether times were counted from the date in the tool's own head.
+    pub dated_by_head: bool,
     /// Hosts that the content names, up to some number of them.
     pub hosts: BTreeSet<String>,
     /// Whether the content names a host, and has no row before that.
@@ -126,12 +91,20 @@ pub struct Out<'a> {
     notes: u64,
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
-    /// Whether what has no times comes after a time that the input told, and not after its last writing.
-    anchored: bool,
+    dated_by_head: bool,
+    /// What told the time of what has none, where that is not the file's last writing.
+    anchored: Option<&'static str>,
+    /// The date of what has none, where other outputs of the input say it.
+    dated: Option<Date>,
     hosts: BTreeSet<String>,
     names_host_first: bool,
     /// The number in the whole input of each line of the part that is read.
     lines: Vec<u64>,
+    /// Lines that could not be read, with their numbers in the whole input, where another format may know them.
+    unread: Vec<(u64, String)>,
+    unread_bytes: usize,
+    /// How many formats read, one within what another left.
+    unread_depth: u8,
     /// Values that cannot be, of rows that are handed on.
     refused: Vec<Refused>,
 }
@@ -175,10 +148,15 @@ impl<'a> Out<'a> {
             notes: 0,
             assumed: BTreeSet::new(),
             timed_by_writing: false,
-            anchored: false,
+            dated_by_head: false,
+            anchored: None,
+            dated: None,
             hosts: BTreeSet::new(),
             names_host_first: false,
             lines: Vec::new(),
+            unread: Vec::new(),
+            unread_bytes: 0,
+            unread_depth: 0,
             refused: Vec::new(),
             hints,
         }
@@ -226,10 +204,26 @@ impl<'a> Out<'a> {
         self.lines = Vec::new();
     }
 
+    /// The content says its date, and perhaps a time of day, where most of it has none: what has no date is of that one, unless
+    /// the file was last written then.
+    pub(crate) fn date_is(&mut self, date: Date, time: Option<Time>) {
+        let zone = &self.hints.zone;
+        let written = self.hints.modified.and_then(|t| Timestamp::from_microsecond(t.0).ok());
+        if self.hints.start.is_some() || written.is_some_and(|t| t.to_zoned(zone.clone()).date() == date) {
+            return;
+        }
+        let moment = zone.to_ambiguous_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).compatible();
+        if let Ok(moment) = moment {
+            (self.hints.modified, self.hints.overrun_s) = (Some(Micros(moment.as_microsecond())), Some(0.0));
+            (self.anchored, self.dated) = (Some("the date of outputs beside it"), Some(date));
+        }
+    }
+
     /// What has no times is of the latest time of the rows before it: another part of the input told that.
     pub(crate) fn anchor(&mut self) {
         if self.last.is_some() && !self.timed_by_writing {
-            (self.hints.modified, self.hints.overrun_s, self.anchored) = (self.last, Some(0.0), true);
+            (self.hints.modified, self.hints.overrun_s) = (self.last, Some(0.0));
+            self.anchored = Some("the last time of the outputs above");
         }
     }
 
@@ -347,6 +341,28 @@ impl<'a> Out<'a> {
         let quoted: String = line.trim().chars().take(QUOTE).collect();
         let more = if line.trim().chars().nth(QUOTE).is_some() { "…" } else { "" };
         self.note(number, &format!("{why}: {quoted}{more}"));
+        self.unread(number, line);
+    }
+
+    /// A line that could not be read and that a note sums up with others: another format may know it.
+    pub(crate) fn unread(&mut self, number: u64, line: &str) {
+        if self.unread_bytes + line.len() < MAX_UNREAD {
+            self.unread_bytes += line.len() + 1;
+            let number = self.number_of(number);
+            self.unread.push((number, line.to_owned()));
+        }
+    }
+
+    /// Lines that are not read from now on are kept; gives those kept before.
+    pub(crate) fn begin_unread(&mut self) -> Vec<(u64, String)> {
+        (self.unread_bytes, self.unread_depth) = (0, self.unread_depth.saturating_add(1));
+        std::mem::take(&mut self.unread)
+    }
+
+    /// The lines that were not read since, and how many formats still read; `before` are kept again.
+    pub(crate) fn end_unread(&mut self, before: Vec<(u64, String)>) -> (Vec<(u64, String)>, u8) {
+        self.unread_depth = self.unread_depth.saturating_sub(1);
+        (std::mem::replace(&mut self.unread, before), self.unread_depth)
     }
 
     /// The line `number` has another number of values than its header has columns.
@@ -358,7 +374,8 @@ impl<'a> Out<'a> {
     /// A cell of the line `number` is no number; `column` counts from 0.
     #[cold]
     pub fn no_number(&mut self, number: u64, cell: &str, column: usize) {
-        self.unknown(number, cell, &format!("no number in column {}", column + 1));
+        let quoted: String = cell.trim().chars().take(QUOTE).collect();
+        self.note(number, &format!("no number in column {}: {quoted}", column + 1));
     }
 
     /// Something at line `number` could not be read.
@@ -378,11 +395,21 @@ impl<'a> Out<'a> {
 
     /// Something was assumed that neither the content nor the user said; each is kept once.
     pub fn assume(&mut self, message: &str) {
-        let told = "the last time of the outputs above";
-        let message = if self.anchored { message.replace("the file's last writing", told) } else { message.to_owned() };
+        let message =
+            self.anchored.map_or_else(|| message.to_owned(), |told| message.replace("the file's last writing", told));
         if self.assumed.insert(message.clone()) {
             self.rows.note(&self.hints.file, None, &format!("assumed: {message}"));
         }
+    }
+
+    /// The date of what has none, where other outputs of the input say it.
+    pub(crate) fn dated(&self) -> Option<Date> {
+        self.dated
+    }
+
+    /// Times are counted from the begin of the date in the tool's own head.
+    pub(crate) fn dates_by_head(&mut self) {
+        self.dated_by_head = true;
     }
 
     /// Whether the content named a host so far.
@@ -392,7 +419,7 @@ impl<'a> Out<'a> {
 
     /// When the file was last written: times are taken from it.
     pub fn modified(&mut self) -> Option<Micros> {
-        self.timed_by_writing |= self.hints.modified.is_some() && !self.anchored;
+        self.timed_by_writing |= self.hints.modified.is_some() && self.anchored.is_none();
         self.hints.modified
     }
 
@@ -458,6 +485,7 @@ impl<'a> Out<'a> {
             assumptions: self.assumed.len() as u64,
             boot_rows: self.boot_rows,
             timed_by_writing: self.timed_by_writing,
+            dated_by_head: self.dated_by_head,
             hosts: self.hosts,
             names_host_first: self.names_host_first,
         };

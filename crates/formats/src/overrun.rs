@@ -1,11 +1,11 @@
-//! When an input that says no times began.
+//! When an input without times began.
 //!
 //! A tool writes its last sample when the file is last written, so what only counts its samples *ends* then. How long it
 //! lasts is known when all of it was read: it is read twice, at first for its length only.
 
 use super::{AnyFormat, Hints, Input, Out, Tally};
 
-/// What reading an input for the first time told of it; its rows were dropped.
+/// What is known of an input after the first pass; its rows were dropped.
 pub fn survey(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> Tally {
     let hints = Hints { overrun_s: None, ..hints.clone() };
     let mut out = Out::new(format.name(), hints, |rows, _| rows.clear());
@@ -14,7 +14,7 @@ pub fn survey(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> Tally
 }
 
 /// By how many seconds the rows of `input` would be later than its last writing, did those without times begin then. 0 for an
-/// input that says its times, or when the user says when it began.
+/// input with times, or when the user gives its begin.
 pub fn overrun(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> f64 {
     if hints.modified.is_none() || hints.start.is_some() {
         return 0.0;

@@ -1,4 +1,4 @@
-//! Outputs as people print them in articles, tickets and mails: what the page `docs/outputs.md` says of each is what they give.
+//! Outputs as people print them in articles, tickets and mails: the page `docs/outputs.md` has what each gives.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn printed_outputs_give_what_the_page_says() {
         let gives = cells(&fs_err::read(root.join("docs").join(FOLDER).join(file)).unwrap());
         let said = said.trim_end_matches('|').trim_end();
         if said != gives.trim_end() {
-            wrong.push(format!("{file}\n  said:  {said}\n  gives: {gives}"));
+            wrong.push(format!("{file}\n  doc:   {said}\n  gives: {gives}"));
         }
         told.push(file.to_owned());
     }

@@ -13,7 +13,7 @@ use jiff::{
 
 use super::{Clock, Out, civil_date, civil_time, date::ctime, zone};
 
-/// A time stamp and what stands behind it.
+/// A time stamp and the text after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamp<'a> {
     /// The time.
@@ -22,7 +22,7 @@ pub struct Stamp<'a> {
     pub rest: &'a str,
 }
 
-/// A time as far as a stamp tells it.
+/// A time as far as a stamp has it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum When<'a> {
     /// A moment: seconds since 1970, or a date and time with its offset.
@@ -111,6 +111,10 @@ pub fn stamp(line: &str) -> Option<Stamp<'_>> {
     let text = text.trim_start_matches(opens);
     let (when, rest) = epoch(text).or_else(|| iso(text)).or_else(|| words(text)).or_else(|| time_of_day(text))?;
     let rest = rest.trim_start_matches(|c: char| opens(c) || closes(c));
+    // `TS 1344561790.012 2012-08-09 21:23:10`: the same in two forms.
+    let again = matches!(when, When::Moment(_))
+        && rest.as_bytes().get(..4).is_some_and(|year| year.iter().all(u8::is_ascii_digit));
+    let rest = if again { iso(rest).map_or(rest, |(_, rest)| rest.trim_start()) } else { rest };
     Some(Stamp { when, rest })
 }
 
@@ -147,7 +151,7 @@ fn word(text: &str) -> (&str, &str) {
     }
 }
 
-/// `1795237143`, `1795237143.25`, `1795237143250`: from 2001 to 2128, so that nobody's counter is taken for one.
+/// `1795237143`, `1795237143.25`, `1795237143250`: from 2001 to 2128, so that no counter is taken for one.
 fn epoch(text: &str) -> Option<(When<'static>, &str)> {
     let (word, rest) = word(text);
     let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));

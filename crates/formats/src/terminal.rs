@@ -21,11 +21,11 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// What follows a sequence; `text` stands behind its escape character.
+/// What follows a sequence; `text` follows its escape character.
 fn behind(text: &str) -> &str {
     let mut chars = text.chars();
     match chars.next() {
-        // `[1;31m`: parameters, and a letter that says what they are for.
+        // `[1;31m`: parameters, and a letter for their purpose.
         Some('[') => {
             let rest = chars.as_str().trim_start_matches(|c: char| (' '..='?').contains(&c));
             let mut chars = rest.chars();
@@ -49,7 +49,7 @@ fn behind(text: &str) -> &str {
     }
 }
 
-/// Whether a text is a recording of screens: figures stand at places of the screen, and those that did not change are not
+/// Whether a text is a recording of screens: figures are at places of the screen, and those that did not change are not
 /// drawn again, so that no line is whole.
 pub(crate) fn is_screens(head: &[u8]) -> bool {
     let mut rest = head;
@@ -81,7 +81,7 @@ const AROUND: &[(&[u8], &[u8])] = &[
     (b"You have new mail in ", b""),
 ];
 
-/// Whether a line is none of an output but stands around it: a remark, or a prompt at which nothing was entered.
+/// Whether a line is none of an output but is around it: a remark, or a prompt at which nothing was entered.
 #[inline]
 pub(crate) fn is_around(line: &[u8]) -> bool {
     // Most lines of measurements begin with a blank or a digit.

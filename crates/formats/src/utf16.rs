@@ -5,17 +5,17 @@ use std::io::{self, Read};
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 
-/// How the bytes of a character stand.
+/// The byte order of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Little,
     Big,
 }
 
-/// The order that a byte order mark tells; None where `head` does not begin with one of UTF-16.
+/// The order of a byte order mark; None where `head` does not begin with one of UTF-16.
 pub(crate) fn order(head: &[u8]) -> Option<Order> {
     match head {
-        // That of UTF-32, which nobody prints, begins in the same way.
+        // That of UTF-32, which no tool prints, begins in the same way.
         [0xff, 0xfe, 0, 0, ..] => None,
         [0xff, 0xfe, ..] => Some(Order::Little),
         [0xfe, 0xff, ..] => Some(Order::Big),

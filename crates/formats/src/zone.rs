@@ -5,8 +5,8 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::Out;
 
-/// Abbreviations, the offset each stands for in hours, and a region that uses it. Of several
-/// meanings the most usual one; those are said as assumptions.
+/// Abbreviations, the offset of each in hours, and a region that uses it. Of several
+/// meanings the most usual one; those are noted as assumptions.
 const NAMES: &[(&str, f64, &str)] = &[
     ("UTC", 0.0, ""),
     ("GMT", 0.0, ""),
@@ -49,13 +49,13 @@ const NAMES: &[(&str, f64, &str)] = &[
     ("BRT", -3.0, ""),
 ];
 
-/// Abbreviations that stand for more than one zone.
+/// Abbreviations of more than one zone.
 const AMBIGUOUS: &[&str] = &["CST", "IST", "BST"];
 
-/// The zone that the abbreviation `name` stands for.
+/// The zone of the abbreviation `name`.
 ///
 /// The user's zone is taken when it uses that abbreviation; else a region that changes its clocks
-/// as the name says, so that a text that goes on past the change stays right. An unknown name gives
+/// by the name, so that a text that goes on past the change stays right. An unknown name gives
 /// the user's zone, and an assumption.
 pub fn zone_named(name: &str, out: &mut Out<'_>) -> TimeZone {
     let name = name.trim();

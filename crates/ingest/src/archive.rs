@@ -1,6 +1,6 @@
 //! Archives among inputs: tar, packed or not, and zip; unpacked in the caller's thread, before the import.
 //!
-//! Their members are inputs as files of a directory are. Short members are held in memory, others unpacked into a folder of their own that goes with the last of them, under
+//! Their members are inputs as files of a directory are. Short members are held in memory, others unpacked into a separate folder that is removed with the last of them, under
 //! numbers: a name is never a path there. Links, devices and folders are left out.
 
 use std::{
@@ -64,20 +64,20 @@ enum Kind {
     Zip,
 }
 
-/// Bytes that tell an archive.
+/// Magic bytes of archives.
 const HEAD: usize = 512;
 /// What a zip archive begins with, and what a tar archive has at byte 257.
 const ZIP: &[u8] = b"PK\x03\x04";
 const TAR: &[u8] = b"ustar";
 /// How deep archives within archives are unpacked; one that is deeper is an input as it is.
 const DEPTH: usize = 3;
-/// First members of zip archives that nobody means to be unpacked: of Office and OpenDocument files, and of Java programs.
+/// First members of zip archives that are not to be unpacked: of Office and OpenDocument files, and of Java programs.
 const DOCUMENTS: [&[u8]; 3] = [b"[Content_Types].xml", b"mimetype", b"META-INF/"];
 /// Members up to this many bytes are held in memory, as long as all that are held take no more than [`HELD_ALL`]: a file of
 /// its own would cost more than reading what is in it.
 const HELD: u64 = 64 << 10;
 const HELD_ALL: u64 = 128 << 20;
-/// Bytes of all headers of one member of a tar archive: they tell names, times and where a sparse file has holes.
+/// Bytes of all headers of one member of a tar archive: they have names, times and the holes of sparse files.
 const HEADERS: u64 = 4 << 20;
 /// Bytes that are unpacked between two looks at whether it is to end.
 const STEP: u64 = 1 << 20;
@@ -113,7 +113,7 @@ fn kind(path: &Path) -> io::Result<Option<Kind>> {
     let mut file = fs::File::open(path)?;
     let n = read_full(&mut file, &mut head)?;
     if head[..n].starts_with(ZIP) {
-        // Documents and programs are zip archives, too; the name of the first member tells them.
+        // Documents and programs are zip archives, too; recognised by the name of the first member.
         let first = head[..n].get(30..).unwrap_or_default();
         let is_document = DOCUMENTS.iter().any(|name| first.starts_with(name));
         return Ok((!is_document).then_some(Kind::Zip));
@@ -130,7 +130,7 @@ fn kind(path: &Path) -> io::Result<Option<Kind>> {
 
 /// Whether a member is neither packed nor an archive itself.
 fn is_plain(content: &[u8]) -> bool {
-    Packing::of(content) == Packing::Plain && !content.starts_with(ZIP) && content.get(257..262) != Some(TAR)
+    Packing::from_magic(content) == Packing::Plain && !content.starts_with(ZIP) && content.get(257..262) != Some(TAR)
 }
 
 /// A tar archive of which no more may be read than is left.
@@ -203,7 +203,7 @@ impl Unpacking<'_, '_> {
             if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
                 let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
                 let modified = entry.header().mtime().ok();
-                self.take(&name, modified, &mut entry)?;
+                self.unpack_member(&name, modified, &mut entry)?;
             }
             // The rest of it, of what is left out all.
             while io::copy(&mut (&mut entry).take(STEP), &mut io::sink())? > 0 {
@@ -218,7 +218,7 @@ impl Unpacking<'_, '_> {
             let mut entry = archive.by_index(place)?;
             if entry.is_file() {
                 let name = entry.name()?.into_owned();
-                self.take(&name, None, &mut entry)?;
+                self.unpack_member(&name, None, &mut entry)?;
             }
         }
         Ok(())
@@ -226,7 +226,7 @@ impl Unpacking<'_, '_> {
 
     /// Unpacks a member, and what is in it if it is an archive itself. Its name is text: only the names of folders and of the
     /// file in it count.
-    fn take(&mut self, name: &str, modified_s: Option<u64>, reader: &mut dyn Read) -> io::Result<()> {
+    fn unpack_member(&mut self, name: &str, modified_s: Option<u64>, reader: &mut dyn Read) -> io::Result<()> {
         let mut begun = std::mem::take(&mut self.scratch);
         begun.clear();
         (&mut *reader).take(HELD + 1).read_to_end(&mut begun)?;
@@ -330,7 +330,7 @@ mod tests {
 
     use super::*;
 
-    /// A tar archive of files by name, also of names that would lead elsewhere.
+    /// A tar archive of files by name, also of names that would lead out of the folder.
     fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
         for (name, content) in files {
@@ -465,7 +465,7 @@ mod tests {
     fn an_archive_in_another_counts_against_its_own_size() {
         let growth = Some(Growth { bytes: 100_000, times: 20 });
         let zeros = zip_of(&[("zeros", &[0; 300_000])]);
-        // Of the bytes that it is packed to; the outer one is as long as it says.
+        // Of the bytes that it is packed to; the outer one is as long as in its header.
         assert!(zeros.len() < 10_000);
         let filling = vec![b'x'; 50_000];
         let outer = tar_of(&[("filling", &filling), ("zeros.zip", &zeros)]);

@@ -19,7 +19,7 @@ pub enum Reading {
     Kept,
 }
 
-/// Keeps `content` in the run as `raw/<name>.zst`, and gives what it says, if its format is understood, to
+/// Keeps `content` in the run as `raw/<name>.zst`, and gives its rows, if its format is understood, to
 /// `sink`. A content that is not recognised is only kept: most programs print for people.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use crate::{
     unpack::{read_full, unpacked},
 };
 
-/// How much of its beginning tells whether an input may be the same as another: enough to get
+/// How much of its beginning decides whether an input may be the same as another: enough to get
 /// behind a banner that all tools of one day print. A shorter input is the same only as an equal one.
 const HEAD: usize = 256;
 
@@ -33,7 +33,7 @@ pub(crate) fn duplicates(sources: &[Source], mut limits: HashLimits<'_>) -> BTre
     let mut alike: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     if sources.len() > 1 {
         for (place, source) in sources.iter().enumerate() {
-            // One that cannot be read is told when it is imported. An empty one repeats nothing.
+            // An unreadable one is reported when it is imported. An empty one repeats nothing.
             if let Some(head) = head(source, HEAD).filter(|h| !h.is_empty()) {
                 alike.entry(head).or_default().push(place);
             }

@@ -114,5 +114,5 @@ pub(crate) fn content_of(source: &Source) -> Option<Arc<[u8]>> {
         }
         Content::Stdin(_) => return None,
     };
-    (content.len() < SHORT && Packing::of(&content) == Packing::Plain).then_some(content)
+    (content.len() < SHORT && Packing::from_magic(&content) == Packing::Plain).then_some(content)
 }

@@ -1,13 +1,13 @@
 //! The host of a tree of files that a tool collected, such as a sosreport. Runs in the caller's thread, before the import.
 //!
 //! A sosreport, a copy of `/proc` or a folder of one's own has a file `hostname`; pbench has folders that are called by the
-//! host, below the tools that ran there. What a file's own name or content says comes before that.
+//! host, below the tools that ran there. A file's own name or content takes precedence.
 
 use std::io::Read;
 
 use crate::source::{Content, Source};
 
-/// Files that tell the name of the host, the surest first.
+/// Files with the name of the host, the surest first.
 const TELLING: &[&str] = &[
     "proc/sys/kernel/hostname",
     "sos_commands/host/hostname",
@@ -18,7 +18,7 @@ const TELLING: &[&str] = &[
 /// The longest name of a host, and its line end.
 const LONGEST: u64 = 256;
 
-/// Tells the inputs of trees their host, where their names do not.
+/// Sets the host of inputs of trees, where their names have none.
 pub(crate) fn tell_hosts(sources: &mut [Source]) {
     if sources.len() < 2 {
         return;
@@ -31,13 +31,13 @@ pub(crate) fn tell_hosts(sources: &mut [Source]) {
     }
 }
 
-/// Folders, as names of inputs in them begin, and the host that each tells.
+/// Folders, as names of inputs in them begin, and the host of each.
 fn roots(sources: &[Source]) -> Vec<(String, String)> {
     let mut roots: Vec<(String, String)> = Vec::new();
     for telling in TELLING {
         for source in sources {
             let Some(root) = source.name.strip_suffix(telling) else { continue };
-            // `sos_commands/host/` is no tree of its own.
+            // `sos_commands/host/` is not a tree itself.
             let is_within = TELLING
                 .iter()
                 .any(|other| other != telling && source.name.ends_with(other) && other.ends_with(telling));
@@ -80,7 +80,7 @@ fn of_folder(name: &str) -> Option<&str> {
         };
         if is_above {
             let folder = parts.next().filter(|_| parts.peek().is_some())?;
-            // A label may stand before it.
+            // A label may precede it.
             return Some(folder.rsplit(':').next().unwrap_or(folder)).filter(|host| is_name(host));
         }
     }
@@ -111,9 +111,9 @@ mod tests {
             source("hostnames", "x\n"),
         ];
         tell_hosts(&mut sources);
-        let told: Vec<_> = sources.iter().map(|source| source.host.as_deref().unwrap_or("-")).collect();
+        let reported: Vec<_> = sources.iter().map(|source| source.host.as_deref().unwrap_or("-")).collect();
         let first = "db1.example.com";
-        assert_eq!(told, [first, first, first, first, "db2", "db2", "db3", "-", "-", "-"]);
+        assert_eq!(reported, [first, first, first, first, "db2", "db2", "db3", "-", "-", "-"]);
         let mut alone = [source("hostname", "db1\n")];
         tell_hosts(&mut alone);
         assert_eq!(alone[0].host, None);

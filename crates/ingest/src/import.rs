@@ -22,7 +22,7 @@ use crate::{
 /// Inputs that an error names.
 const MOST_NAMED: usize = 5;
 
-/// Imports all sources of `plan` as one run. `watch` is told how far it is, often; it gives false
+/// Imports all sources of `plan` as one run. `watch` gets the progress, often; it gives false
 /// to end the import, of which nothing is kept then.
 ///
 /// # Errors

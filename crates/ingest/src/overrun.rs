@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Seconds by which an input without times would end after it was last written; None where it cannot be read twice.
-/// `head` is its beginning, which tells whether it has times, where its probe did not.
+/// `head` is its beginning, from which it is known whether it has times, where its probe found none.
 pub(crate) fn overrun_of(
     source: &Source,
     (recognised, probe): (&Recognised, Option<&Probe>),

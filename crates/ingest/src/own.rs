@@ -1,6 +1,6 @@
 //! Formats that a store brings, read in the caller's thread: the files in its folder `formats`, each a format's description in TOML, or a program.
 //!
-//! A file that cannot be used is said once and stands in nobody's way. Programs are run for what their user imports only,
+//! A file that cannot be used is reported once and blocks no other. Programs are run for what their user imports only,
 //! never for what others send.
 
 mod confine;
@@ -28,13 +28,13 @@ pub use running::Limits;
 const FOLDER: &str = "formats";
 /// The longest program that is a format's.
 const MOST_PROGRAM_BYTES: u64 = 256 << 20;
-/// The longest description, and then some: what is longer is said by whoever reads it.
+/// The longest description, and then some: what is longer is reported by the reader.
 const MOST_TEXT_BYTES: u64 = 2 << 20;
 
 /// Whether programs among a store's formats may be run.
 #[derive(Clone)]
 pub enum Programs {
-    /// They may, within limits, until `stopped` says that nobody waits for them any more.
+    /// They may, within limits, until `stopped` is set because no caller waits any more.
     Run {
         /// Whether the user has asked to stop.
         stopped: Arc<dyn Fn() -> bool + Send + Sync>,
@@ -120,7 +120,7 @@ fn one(store: &Store, folder: &Path, file: &str, programs: &Programs) -> Result<
     if fs::symlink_metadata(&path).map_err(|error| error.to_string())?.is_symlink() {
         return Err(wrong(&"it is not run, as it is a link; copy the program"));
     }
-    // Whoever could change it would run what he likes as the one who imports.
+    // A user who can change it can run any code as the user who imports.
     for path in [path.as_path(), folder, store.path()] {
         let meta = fs::metadata(path).map_err(|error| error.to_string())?;
         let owner = meta.uid();

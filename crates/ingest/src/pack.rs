@@ -1,7 +1,7 @@
 //! The thread `fenxi-pack`: writes many short inputs into one file; a file for each would cost more than reading it.
 //!
 //! The file is zstd frames one after another, each of the texts of some inputs; `zstd -dc` gives all of them. The manifest
-//! says where each begins ([`Part`]).
+//! has the offset of each ([`Part`]).
 
 use std::{
     io::{self, Read, Seek, SeekFrom, Write},
@@ -91,7 +91,7 @@ impl Pack {
         self.number += 1;
         let sent = self.writer.as_ref().is_some_and(|writer| writer.frames.send(frame).is_ok());
         match (sent, self.writer.take_if(|_| !sent)) {
-            // A thread that is gone says why.
+            // A thread that is gone reports why.
             (false, Some(writer)) => writer.end().and(Err(io::Error::other("packing ended early"))),
             _ => Ok(()),
         }

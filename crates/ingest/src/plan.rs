@@ -1,4 +1,4 @@
-//! What to import and how to read it, as the caller says; read by all threads of the import.
+//! What to import and how to read it, as the caller asks; read by all threads of the import.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 
 use crate::{
     parse::Recognised,
-    source::{Source, host_in},
+    source::{Source, host_in, start_in},
 };
 
 /// The host of inputs that name none.
@@ -35,7 +35,7 @@ pub struct Plan {
     pub formats: Formats,
     /// The format of all inputs; None to recognise each.
     pub format: Option<AnyFormat>,
-    /// The host of all rows, whatever the content says.
+    /// The host of all rows, whatever the content names.
     pub host: Option<String>,
     /// When the observation began.
     pub start: Option<Micros>,
@@ -55,7 +55,7 @@ pub struct Plan {
     pub now: Micros,
     /// A random number for the run's id.
     pub random: u64,
-    /// Endings of names that several inputs have; empty at first, and filled by whoever asks first.
+    /// Endings of names that several inputs have; empty at first, and filled at the first use.
     pub shared_endings: OnceLock<BTreeSet<String>>,
 }
 
@@ -115,7 +115,7 @@ impl Plan {
             file: source.name.clone(),
             host: self.host.clone(),
             default_host: source.host.clone().unwrap_or_else(|| default_host.to_owned()),
-            start: self.start,
+            start: self.start.or_else(|| start_in(&source.name, &self.zone)),
             interval_s: self.interval_s,
             zone: self.zone.clone(),
             modified: source.modified.or(Some(self.now)),
@@ -133,8 +133,7 @@ impl Plan {
         match &source.host {
             Some(host) => {
                 let own = host_in(source.name.rsplit('/').next().unwrap_or(&source.name));
-                let by =
-                    if own.as_ref() == Some(host) { "the file's name says" } else { "the folder that it is in says" };
+                let by = if own.as_ref() == Some(host) { "in the file's name" } else { "in the folder's name" };
                 Some(format!("the host `{host}`, as {by} (or give --host)"))
             }
             None if default_host == UNKNOWN_HOST => None,
@@ -142,10 +141,10 @@ impl Plan {
         }
     }
 
-    /// What the caller said about the inputs, to be able to read them again in the same way.
+    /// The caller's options for the inputs, to be able to read them again in the same way.
     pub(crate) fn given(&self) -> BTreeMap<String, String> {
         let plan = self;
-        let said = [
+        let given = [
             ("format", plan.format.as_ref().map(|f| f.name().to_owned())),
             ("host", plan.host.clone()),
             ("start", plan.start.map(Micros::iso)),
@@ -153,6 +152,6 @@ impl Plan {
             ("zone", plan.zone.iana_name().map(str::to_owned)),
             ("mapping", plan.mapping.clone()),
         ];
-        said.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn max_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// What the beginning of an input told.
+/// What was recognised at the beginning of an input.
 pub(crate) struct Probe {
     /// The BLAKE3 of the beginning.
     pub(crate) head: blake3::Hash,
@@ -281,7 +281,7 @@ impl<'p> Probing<'p> {
         let n = self.plan.sources.len();
         let mut next = Gathered::default();
         while let Some(holds) = self.await_capacity() {
-            // Whoever has a turn probes at once: the groups behind it are not taken before.
+            // A thread whose turn it is probes at once: the groups behind it are not taken before.
             let turn = self.next.fetch_add(1, Ordering::Relaxed);
             let places = turn * NEIGHBOURS..((turn + 1) * NEIGHBOURS).min(n);
             if places.is_empty() {
@@ -313,7 +313,7 @@ impl<'p> Probing<'p> {
     }
 }
 
-/// A thread that probes: however it ends, nobody waits for it any longer.
+/// A thread that probes: however it ends, no other waits for it any longer.
 struct Running<'a, 'p>(&'a Probing<'p>);
 
 impl Drop for Running<'_, '_> {

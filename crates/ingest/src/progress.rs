@@ -1,4 +1,4 @@
-//! How far an import is: counted by all its threads, told to its caller by the import's thread.
+//! How far an import is: counted by all its threads, reported to its caller by the import's thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -173,7 +173,7 @@ impl Parser<'_> {
         });
         let tally = out.finish();
         drop(input);
-        // A program may go on when its input has ended; whoever asked it to stop asked the import.
+        // A program may go on when its input has ended; a request to stop it is a request to stop the import.
         shared.report(self.watch, &source.name, rows.get());
         (recognised, tally)
     }

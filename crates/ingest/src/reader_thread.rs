@@ -31,7 +31,7 @@ pub(crate) struct Feed {
     shared: Arc<SharedProgress>,
 }
 
-/// Keeps a short input in another place than a file of its own.
+/// Keeps a short input in another place than its own file.
 pub(crate) type KeepShort<'a> = &'a mut dyn FnMut(&[u8]) -> Result<KeptInput, StoreError>;
 
 /// An input being kept: by a thread, or done where one look has read it all.
@@ -95,7 +95,7 @@ impl Read for Failing {
     }
 }
 
-/// Reads and keeps an input of any length in a thread of its own.
+/// Reads and keeps an input of any length in its own thread.
 fn in_thread(
     source: impl Read + Send + 'static,
     packing: Packing,
@@ -171,7 +171,7 @@ fn pump(
         let (n, error) = read_until_error(source, &mut chunk);
         chunk.truncate(n);
         let chunk = used.share(chunk);
-        // Nobody reads on when the format is not known; the input is kept all the same.
+        // Reading ends when the format is not known; the input is kept all the same.
         wanted = wanted && n > 0 && to.send(Ok(Arc::clone(&chunk))).is_ok();
         hasher.update(&chunk);
         bytes += n as u64;
@@ -194,7 +194,7 @@ fn pump(
 struct Chunks(VecDeque<Arc<Vec<u8>>>);
 
 impl Chunks {
-    /// Memory that nobody reads any more.
+    /// Memory that is not in use any more.
     fn free(&mut self) -> Vec<u8> {
         match self.0.pop_front().map(Arc::try_unwrap) {
             Some(Ok(chunk)) => chunk,
@@ -215,7 +215,7 @@ impl Chunks {
 }
 
 impl Feed {
-    /// What comes in chunks from a thread, until it ends or `shared` says that it is to.
+    /// What comes in chunks from a thread, until it ends or `shared` asks for it.
     pub(crate) fn new(receiver: Receiver<io::Result<Arc<Vec<u8>>>>, shared: Arc<SharedProgress>) -> Feed {
         Feed { receiver: Some(receiver), current: Arc::default(), at: 0, shared }
     }

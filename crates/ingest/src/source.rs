@@ -1,4 +1,4 @@
-//! An input of an import: its name, where its bytes are, and the host that its name tells.
+//! An input of an import: its name, where its bytes are, and the host in its name.
 
 use std::{
     io::{self, Read},
@@ -9,6 +9,7 @@ use std::{
 use fenxi_model::Micros;
 use fenxi_store::Part;
 use fs_err as fs;
+use jiff::{civil::DateTime, tz::TimeZone};
 use tempfile::TempDir;
 
 use crate::{pack, unpack::unpacked};
@@ -20,7 +21,7 @@ pub struct Source {
     pub name: String,
     /// Where its bytes are.
     pub content: Content,
-    /// The host that its name tells, or the tree that it is in, if any.
+    /// The host in its name, or the tree that it is in, if any.
     pub host: Option<String>,
     /// When it was last written.
     pub modified: Option<Micros>,
@@ -90,7 +91,7 @@ const ENDINGS: [&str; 22] = [
 ];
 
 /// The host in a name like `vmstat.log.db1` or `mpstat.xan.web-2.gz`: what follows an ending that
-/// says what the file is.
+/// names what the file is.
 pub(crate) fn host_in(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     let known = |part: &str| ENDINGS.contains(&part.to_ascii_lowercase().as_str());
@@ -102,9 +103,31 @@ pub(crate) fn host_in(name: &str) -> Option<String> {
     (kind > 0 && name_like).then_some(host)
 }
 
+/// The time in a name like `2012_08_09_21_23_10-vmstat`: when `pt-stalk` began to collect it, in the machine's zone.
+pub(crate) fn start_in(name: &str, zone: &TimeZone) -> Option<Micros> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let (stamp, _) = file.split_once('-').filter(|(stamp, _)| stamp.len() == "2012_08_09_21_23_10".len())?;
+    let when = DateTime::strptime("%Y_%m_%d_%H_%M_%S", stamp).ok()?;
+    let moment = zone.to_ambiguous_timestamp(when).compatible().ok()?;
+    Some(Micros(moment.as_microsecond()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_pt_stalk_tells_when_it_began() {
+        let read = |name: &str| start_in(name, &TimeZone::UTC).map(Micros::iso);
+        let expected = Micros::parse("2012-08-09T21:23:10").map(Micros::iso);
+        assert!(expected.is_some());
+        assert_eq!(read("2012_08_09_21_23_10-vmstat"), expected);
+        assert_eq!(read("samples/2012_08_09_21_23_10-mutex-status1"), expected);
+        for name in ["vmstat.txt", "2012_08_09-vmstat", "2012_99_09_21_23_10-vmstat", "2012-08-09_21_23_10-vmstat", ""]
+        {
+            assert_eq!(read(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_name_may_tell_the_host() {

@@ -1,4 +1,4 @@
-//! Imports of short texts into stores of their own.
+//! Imports of short texts into separate stores.
 
 use std::{
     collections::BTreeMap,

@@ -7,7 +7,7 @@ const MOST: usize = 64 << 10;
 /// Bytes of all texts of a run that are kept as facts.
 pub(crate) const MOST_OF_RUN: usize = 16 << 20;
 
-/// Keeps a text as the fact `file.NAME`, and says so. What it takes is taken from `left`.
+/// Keeps a text as the fact `file.NAME`, and reports it. What it takes is taken from `left`.
 pub(crate) fn keep(name: &str, left: &mut usize, input: &mut Input<'_>, out: &mut Out<'_>) {
     if input.head_bytes().contains(&0) {
         return out.note(None, "unknown format; the file is kept as it is");

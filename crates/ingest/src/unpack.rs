@@ -12,19 +12,19 @@ pub(crate) enum Packing {
     Xz,
 }
 
-/// How many first bytes tell the packing.
+/// How many first bytes identify the packing.
 const MAGIC: usize = 6;
 
 impl Packing {
-    /// Tells how `reader` is packed, and gives it back whole.
+    /// Finds how `reader` is packed, and gives it back whole.
     pub(crate) fn recognise<R: Read + Send>(mut reader: R) -> io::Result<(Packing, impl Read + Send + use<R>)> {
         let mut magic = [0u8; MAGIC];
         let n = read_full(&mut reader, &mut magic)?;
-        Ok((Packing::of(&magic[..n]), io::Cursor::new(magic).take(n as u64).chain(reader)))
+        Ok((Packing::from_magic(&magic[..n]), io::Cursor::new(magic).take(n as u64).chain(reader)))
     }
 
     /// The packing of an input that begins with `magic`.
-    pub(crate) fn of(magic: &[u8]) -> Packing {
+    pub(crate) fn from_magic(magic: &[u8]) -> Packing {
         match magic {
             [0x1f, 0x8b, 0x08, ..] => Packing::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstd,

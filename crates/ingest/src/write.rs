@@ -120,7 +120,7 @@ impl<'p> Writer<'p> {
         let (sender, receiver) = sync_channel::<(Rows, bool)>(ROWS_AHEAD);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| self.write(receiver));
-            // A writer that is gone has said why.
+            // A writer that is gone has reported why.
             let parsed = parse(&mut |rows, since_boot| drop(sender.send((rows, since_boot))));
             drop(sender);
             // The writer ends when the sender is gone; it cannot panic.

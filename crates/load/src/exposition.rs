@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{engine::Interval, report::Summary};
 
-/// Codes that are told apart: a server may have as many as it likes.
+/// Codes that are distinguished: a server may have as many as it likes.
 const CODES: usize = 500;
 /// The code of all others.
 const OTHERS: &str = "others";
@@ -37,7 +37,7 @@ impl Exposition {
             let is_one_too_many = self.errors.len() >= CODES && !self.errors.contains_key(&code);
             *self.errors.entry(if is_one_too_many { OTHERS.to_owned() } else { code }).or_default() += count;
         }
-        self.last = Some(Summary::of(interval));
+        self.last = Some(Summary::from_interval(interval));
     }
 
     /// The text.
@@ -79,7 +79,7 @@ impl Exposition {
     }
 }
 
-/// The value of a label: a server says what its codes are, and may say anything.
+/// The value of a label: a server chooses its codes, and may send anything.
 fn label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

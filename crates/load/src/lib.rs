@@ -1,6 +1,6 @@
 //! Load generation for PostgreSQL and MySQL/MariaDB: workloads, arrival schedules, latencies.
 //!
-//! `workload` says what is done and `schedule` when; `engine` does it over sessions of [`fenxi_wire`], and hands over a `tally`
+//! `workload` defines what is done and `schedule` when; `engine` does it over sessions of [`fenxi_wire`], and hands over a `tally`
 //! for each interval. Nothing here prints, and no clock but a monotonic one is read.
 
 pub mod engine;

@@ -101,7 +101,7 @@ pub struct Policy {
 impl Policy {
     /// Deadlocks, failed serialisations, lock timeouts and duplicate keys are tried again: they are of the race between
     /// transactions, as when two of them delete and insert the same row. All else is counted and given up.
-    pub fn of(dialect: Dialect) -> Policy {
+    pub fn for_dialect(dialect: Dialect) -> Policy {
         let retried: &[&str] = match dialect {
             Dialect::Postgres => &["40001", "40P01", "55P03", "23505"],
             Dialect::Mysql => &["1213", "1205", "1062", "40001"],
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_last_rule_that_fits_decides() {
-        let mut policy = Policy::of(Dialect::Postgres);
+        let mut policy = Policy::for_dialect(Dialect::Postgres);
         let deadlock = Failure::Server(*b"40P01", 0);
         assert_eq!(policy.action(deadlock), Action::Retry);
         assert_eq!(policy.action(Failure::Lost), Action::Ignore);
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((policy.action(deadlock), policy.action(Failure::Lost)), (Action::Ignore, Action::Stop));
         policy.add("lost", Action::Retry).unwrap();
         assert_eq!(policy.action(Failure::Lost), Action::Retry);
-        assert_eq!(Policy::of(Dialect::Mysql).action(Failure::Server(*b"23000", 1062)), Action::Retry);
+        assert_eq!(Policy::for_dialect(Dialect::Mysql).action(Failure::Server(*b"23000", 1062)), Action::Retry);
         for wrong in ["", "deadlock", "4", "12x", "*****"] {
             assert!(policy.add(wrong, Action::Stop).is_err(), "{wrong}");
         }

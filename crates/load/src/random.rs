@@ -9,7 +9,7 @@ pub struct Random(fenxi_model::Random);
 
 impl Random {
     /// The generator of one of many streams of a seed.
-    pub fn of(seed: u64, stream: u64) -> Random {
+    pub fn new(seed: u64, stream: u64) -> Random {
         // Two rounds, so that neighbouring streams have nothing in common.
         let first = |seed: u64| fenxi_model::Random::new(seed).bits();
         let mixed = first(first(seed) ^ stream.wrapping_mul(0xd605_bbb5_8c8a_bc03));
@@ -150,7 +150,7 @@ mod tests {
 
     fn shares(distribution: &Distribution, size: i64, draws: u64) -> Vec<f64> {
         let mut counts = vec![0.0; size as usize];
-        let mut random = Random::of(7, 7);
+        let mut random = Random::new(7, 7);
         for turn in 0..draws {
             counts[(distribution.draw(&mut random, 1, size, turn) - 1) as usize] += 1.0 / draws as f64;
         }
@@ -206,14 +206,14 @@ mod tests {
                 Distribution::Uniform, Distribution::Gaussian, Distribution::Special, Distribution::Pareto { share: 0.2 },
                 Distribution::Zipfian { exponent: 0.8 }, Distribution::Sequential,
             ];
-            let drawn = all[which].draw(&mut Random::of(seed, 1), low, high, seed);
+            let drawn = all[which].draw(&mut Random::new(seed, 1), low, high, seed);
             prop_assert!(drawn == low || (low..=high).contains(&drawn));
         }
 
         #[test]
         fn streams_of_a_seed_repeat_and_differ(seed: u64, stream: u64) {
-            prop_assert_eq!(Random::of(seed, stream).bits(), Random::of(seed, stream).bits());
-            prop_assert_ne!(Random::of(seed, stream).bits(), Random::of(seed, stream.wrapping_add(1)).bits());
+            prop_assert_eq!(Random::new(seed, stream).bits(), Random::new(seed, stream).bits());
+            prop_assert_ne!(Random::new(seed, stream).bits(), Random::new(seed, stream.wrapping_add(1)).bits());
         }
     }
 }

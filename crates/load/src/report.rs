@@ -19,7 +19,7 @@ use crate::{
 /// The name of this generator in tables.
 pub const GENERATOR: &str = "fenxi";
 
-/// Percentiles that are told.
+/// Percentiles that are reported.
 const PERCENTILES: &[(f64, &str)] =
     &[(0.50, "p50"), (0.90, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p999"), (0.9999, "p9999")];
 
@@ -50,7 +50,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of a histogram.
-    pub fn of(latencies: &Latencies) -> Spread {
+    pub fn from_latencies(latencies: &Latencies) -> Spread {
         if latencies.is_empty() {
             return Spread::default();
         }
@@ -135,7 +135,7 @@ pub struct Summary {
 
 impl Summary {
     /// Of an interval.
-    pub fn of(interval: &Interval) -> Summary {
+    pub fn from_interval(interval: &Interval) -> Summary {
         let tally = &interval.tally;
         let per_s = |count: u64| interval.per_s(count);
         Summary {
@@ -155,9 +155,9 @@ impl Summary {
             retries_per_s: per_s(tally.retries),
             reconnects_per_s: per_s(tally.reconnects),
             waiting: tally.waiting,
-            latency: Spread::of(&tally.latency),
-            service: Spread::of(&tally.service),
-            lag: Spread::of(&tally.lag),
+            latency: Spread::from_latencies(&tally.latency),
+            service: Spread::from_latencies(&tally.service),
+            lag: Spread::from_latencies(&tally.lag),
             client_cpu_us: client_cpu_us(tally),
         }
     }
@@ -263,12 +263,14 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     add("retries", count(tally.retries), "", "lower");
     add("reconnects", count(tally.reconnects), "", "lower");
     add("skipped", outcome.total.offered_per_s.map(|_| outcome.unstarted as f64), "", "lower");
-    for (prefix, spread) in [("latency", Spread::of(&tally.latency)), ("service", Spread::of(&tally.service))] {
+    for (prefix, spread) in
+        [("latency", Spread::from_latencies(&tally.latency)), ("service", Spread::from_latencies(&tally.service))]
+    {
         for (name, value) in spread.named() {
             add(&format!("{prefix}_{name}"), value, "ms", "lower");
         }
     }
-    let lag = Spread::of(&tally.lag);
+    let lag = Spread::from_latencies(&tally.lag);
     add("lag_mean", lag.mean_ms, "ms", "lower");
     add("lag_p99", lag.p99_ms, "ms", "lower");
     add("lag_max", lag.max_ms, "ms", "lower");
@@ -347,7 +349,7 @@ pub fn text(outcome: &Outcome) -> String {
     let _ = writeln!(out, "    {:<37}{:.4}s", "time elapsed:", outcome.total.end_s - outcome.total.begin_s);
     let _ = writeln!(out, "    {:<37}{}", "total number of events:", tally.transactions);
     let _ = writeln!(out, "\n{:<41}{:>12}{:>12}{:>12}", "Latency (ms):", "latency", "service", "lag");
-    let spreads = [&tally.latency, &tally.service, &tally.lag].map(|l| Spread::of(l).named());
+    let spreads = [&tally.latency, &tally.service, &tally.lag].map(|l| Spread::from_latencies(l).named());
     for ((latency, service), lag) in spreads[0].iter().zip(&spreads[1]).zip(&spreads[2]) {
         let _ = writeln!(
             out,
@@ -427,7 +429,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_summary_has_rates_and_percentiles_and_nothing_where_nothing_was() {
-        let summary = Summary::of(&interval());
+        let summary = Summary::from_interval(&interval());
         assert_eq!((summary.transactions_per_s, summary.statements_per_s), (100.0, 300.0));
         assert!((summary.latency.p95_ms.unwrap() - 95.0).abs() < 0.1 && summary.service == Spread::default());
         assert_eq!(summary.client_cpu_us, Some(10.0));
@@ -441,7 +443,7 @@ pub(crate) mod tests {
     #[test]
     fn a_run_gets_a_row_results_histograms_and_notes() {
         let mut all = Rows::new("host");
-        Summary::of(&interval()).row(&mut all, Micros(0));
+        Summary::from_interval(&interval()).row(&mut all, Micros(0));
         rows(&outcome(), &mut all);
         let counts: Vec<_> = all.tables().map(|t| (t.table().name, t.n_rows())).collect();
         let count = |name: &str| counts.iter().find(|(n, _)| *n == name).unwrap().1;
@@ -453,7 +455,7 @@ pub(crate) mod tests {
     #[test]
     fn the_text_says_what_was_asked_for_and_what_went_wrong() {
         let text = text(&outcome());
-        for said in [
+        for message in [
             "transactions:",
             "(100.00 per sec.)",
             "lost:",
@@ -463,7 +465,7 @@ pub(crate) mod tests {
             "200.00 µs",
             "-2.0 B",
         ] {
-            assert!(text.contains(said), "{said}\n{text}");
+            assert!(text.contains(message), "{message}\n{text}");
         }
     }
 }

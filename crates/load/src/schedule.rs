@@ -268,7 +268,7 @@ impl Cursor {
                 let place = match arrival {
                     Arrival::Poisson => self.position,
                     Arrival::Steady { jitter } => {
-                        let shift = 2.0 * Random::of(!self.seed, self.turn).unit() - 1.0;
+                        let shift = 2.0 * Random::new(!self.seed, self.turn).unit() - 1.0;
                         self.turn as f64 + 0.5 + jitter.min(MAX_JITTER) * shift
                     }
                 };
@@ -287,7 +287,7 @@ impl Cursor {
     fn gaps(&self, first: u64, last: u64) -> f64 {
         match &*self.schedule {
             Schedule::Open { arrival: Arrival::Poisson, .. } => {
-                (first..=last).map(|turn| Random::of(!self.seed, turn).exponential()).sum()
+                (first..=last).map(|turn| Random::new(!self.seed, turn).exponential()).sum()
             }
             _ => 0.0,
         }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::engine::Interval;
 
 /// A sample may take at most this share of the time since the last one: reading the threads of ten thousand connections
-/// every second would be a load of its own.
+/// every second would be a load itself.
 const SHARE_OF_TIME: u32 = 100;
 
 /// The server's process, and those that come from it.

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::Failure;
 
-/// The shortest latency that is told from 0, in nanoseconds.
+/// The shortest latency that is distinguished from 0, in nanoseconds.
 const SHORTEST_NS: u64 = 100;
-/// The longest that is told from longer ones: an hour.
+/// The longest that is distinguished from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Three digits: within 0.1 %.
 const DIGITS: u8 = 3;
@@ -162,7 +162,7 @@ impl Tally {
         self.errors.entry(failure).or_insert_with(|| (0, message())).0 += 1;
     }
 
-    /// Counts an answer that was looked at: how long it had been there, if the kernel tells.
+    /// Counts an answer that was looked at: how long it had been there, if the kernel reports it.
     pub fn late(&mut self, late: Option<Duration>) {
         if let Some(late) = late {
             self.lates.0 += 1;
@@ -170,7 +170,7 @@ impl Tally {
         }
     }
 
-    /// How long the answers of a transaction had been there before the driver took them, in nanoseconds. None where nobody knows.
+    /// How long the answers of a transaction had been there before the driver took them, in nanoseconds. None where unknown.
     pub fn late_ns(&self) -> Option<f64> {
         let (n, sum) = self.lates;
         (n > 0 && self.transactions > 0).then(|| sum as f64 / n as f64 * self.answers as f64 / self.transactions as f64)

@@ -1,4 +1,4 @@
-//! Places: where a column stands in its table, with the table and the column's type in the type.
+//! Places: the position of a column in its table, with the table and the column's type in the type.
 //!
 //! A row takes only places of its own table and a setter only those of its own type, so that a
 //! value in a wrong column does not compile. At run time a place is its number.
@@ -7,10 +7,10 @@ use std::{fmt, marker::PhantomData};
 
 use crate::Type;
 
-/// What tells one table's places from another's; each table of the catalogue has a `Schema` of its own.
+/// Distinguishes one table's places from another's; each table of the catalogue has its own `Schema`.
 ///
-/// `dyn AnySchema`, which [`Table`](crate::Table) and [`Row`](crate::Row) have where none is named, stands
-/// for a table that is known only at run time: its columns are numbers, and their types are checked then.
+/// `dyn AnySchema`, which [`Table`](crate::Table) and [`Row`](crate::Row) have by default, is
+/// the schema of a table that is known only at run time: its columns are numbers, and their types are checked then.
 pub trait AnySchema: fmt::Debug + Send + Sync + 'static {}
 
 /// What a column holds, as a type.
@@ -53,7 +53,7 @@ values! {
     Time,
 }
 
-/// Where the column of a table stands: `S` is the table's schema, `V` the column's type.
+/// The position of a table's column: `S` is the table's schema, `V` the column's type.
 ///
 /// A value of the right type goes into a column of the row's own table:
 ///

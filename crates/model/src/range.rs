@@ -58,7 +58,7 @@ impl Day {
 }
 
 impl TimeRange {
-    /// The range that `text` says: a day (`yesterday`, `2026-11-24`) or `FROM..TO`; None when it says none.
+    /// Parses a range: a day (`yesterday`, `2026-11-24`) or `FROM..TO`; None when it is none.
     ///
     /// An end is a time of day, with a day before it or not (`03:10`, `yesterdayT03:10`, `2026-11-24T10:00`), a day, a
     /// time before now (`-2h`, `now-2h`), `now`, or nothing; the last can also be a length (`03:10..+15m`).
@@ -161,8 +161,8 @@ mod tests {
     use super::TimeRange;
     use crate::Micros;
 
-    /// What a text says on 25 November 2026 at 09:30.
-    fn said(text: &str) -> Option<String> {
+    /// The meaning of a text on 25 November 2026 at 09:30.
+    fn message(text: &str) -> Option<String> {
         let now = Micros::parse("2026-11-25T09:30:00").unwrap();
         let (from, to) = TimeRange::parse(text)?.resolve(now)?;
         let from = if from.0 == i64::MIN { "the begin".to_owned() } else { from.to_the_second() };
@@ -192,7 +192,7 @@ mod tests {
             ("yesterday..now", "2026-11-24 00:00:00 to 2026-11-25 09:30:00"),
         ];
         for (text, expected) in cases {
-            assert_eq!(said(text).as_deref(), Some(expected), "{text}");
+            assert_eq!(message(text).as_deref(), Some(expected), "{text}");
         }
     }
 
@@ -214,6 +214,6 @@ mod tests {
         ] {
             assert_eq!(TimeRange::parse(text).is_some(), text == "today..", "{text}");
         }
-        assert_eq!(said("-1h..-2h"), None, "it has no length");
+        assert_eq!(message("-1h..-2h"), None, "it has no length");
     }
 }

@@ -62,7 +62,7 @@ impl Rows {
         self.source
     }
 
-    /// Says which source yields the rows to come; its notes carry the name.
+    /// Sets which source yields the rows to come; its notes carry the name.
     pub fn set_source(&mut self, source: &'static str) {
         self.source = source;
     }
@@ -148,8 +148,8 @@ impl Rows {
         std::mem::replace(self, fresh)
     }
 
-    /// Adds the rows of another gathering as rows of this host, `shift` later than they say: threads that
-    /// gather by themselves stamp their rows by a clock of their own.
+    /// Adds the rows of another gathering as rows of this host, `shift` later than their stamps: threads that
+    /// gather by themselves stamp their rows by their own clock.
     pub fn append(&mut self, other: &Rows, shift: Micros) {
         for from in other.tables() {
             let place = from.table().id as usize;

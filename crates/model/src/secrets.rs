@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What stands for a secret.
+/// The replacement of a secret.
 pub const SECRET: &str = "***";
 
 /// Ends of names of what is secret, in small letters and without `_`, `-` and `.`.
@@ -23,11 +23,11 @@ const NAMES: &[&str] = &[
     "token",
 ];
 
-/// Parts of names under which secrets stand in a URL, written as [`NAMES`].
+/// Parts of names of secrets in a URL, written as [`NAMES`].
 const PARTS: &[&str] =
     &["token", "secret", "passw", "passphrase", "bearer", "auth", "apikey", "accesskey", "credential", "signature"];
 
-/// Words that are such a name, or stand in one between `_`, `-` and `.`.
+/// Words that are such a name, or are in one between `_`, `-` and `.`.
 const WORDS: &[&str] = &["pass", "pwd", "pw", "key", "sig", "jwt", "sslpassword"];
 
 /// Programs, by the begin of their names, with options that take a password without having such a name.
@@ -134,7 +134,7 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// A text in which a command line may stand: short options of known programs are hidden as well.
+/// A text that may contain a command line: short options of known programs are hidden as well.
 fn script(text: &str) -> String {
     let shown = text_without_secrets(text);
     let mut words: Vec<&str> = Vec::new();
@@ -190,7 +190,7 @@ fn of_url(text: &str, at: usize) -> Option<(usize, usize)> {
     let rest =
         &rest[..rest.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '<' | '>')).unwrap_or(rest.len())];
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    // A password may hold a slash that nobody encoded; what is a port only is none.
+    // A password may hold a slash that was not encoded; what is a port only is none.
     let who = match authority.rfind('@') {
         Some(end) => &rest[..end],
         None => {
@@ -244,7 +244,7 @@ fn of_name(text: &str, begin: usize, end: usize) -> Option<(usize, usize)> {
     (&value[..length] != SECRET && !value[..length].is_empty()).then_some((at, at + length))
 }
 
-/// The length of what stands in brackets, with them.
+/// The length of a bracketed part, with the brackets.
 fn in_brackets(text: &str) -> usize {
     let inner = &text[1..];
     let begin = if inner.starts_with(['\'', '"']) {

@@ -46,7 +46,7 @@ impl RunId {
         &self.0
     }
 
-    /// The id of what a recording has between two moments, told from others of these by a number. No run that is recorded
+    /// The id of what a recording has between two moments, distinguished from others of these by a number. No run that is recorded
     /// or imported has such an id.
     pub fn of_range(from: Micros, to: Micros, name: &str, number: u64) -> RunId {
         let plain = RunId::new(from, name, number);
@@ -95,7 +95,7 @@ pub enum Selector {
 /// A text that cannot name a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// After `@` stands no number, or 0.
+    /// No number after `@`, or 0.
     #[error("`{0}` does not name a run: after `@` comes a number from 1 (the latest run)")]
     Number(String),
     /// Nothing, or nothing before `=`.

@@ -1,7 +1,7 @@
 //! Normal forms of SQL statements and their digests: texts that differ in their values only are one statement.
 //!
 //! Every source that gives statements a digest uses these two functions, so that the same statement has the same digest
-//! whoever reported it. A form of a form is itself.
+//! whichever source reported it. A form of a form is itself.
 
 mod hidden;
 

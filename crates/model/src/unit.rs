@@ -13,7 +13,7 @@ pub enum Unit {
     Bytes,
     /// Bytes per second.
     BytesPerS,
-    /// Events per second; what the event is stands in the column's name.
+    /// Events per second; the column's name says which event.
     PerS,
     /// Seconds.
     Seconds,

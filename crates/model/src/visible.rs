@@ -1,14 +1,14 @@
-//! Text of others as it may be shown: names of runs and processes, remarks, errors of servers. Whoever chose such a
+//! Text of others as it may be shown: names of runs and processes, remarks, errors of servers. The author of such a
 //! name must not move a terminal's cursor with it, colour what follows, or turn the direction of a line.
 //!
-//! What must not be seen stands as `?`, one for one, as `ps` does it: widths stay as they were measured, and
+//! Such a character is shown as `?`, one for one, as `ps` does it: widths stay as they were measured, and
 //! every terminal can show it.
 
 use std::borrow::Cow;
 
 use crate::Rows;
 
-/// What stands for a character that must not reach a terminal.
+/// The replacement of a character that must not reach a terminal.
 pub const HIDDEN: char = '?';
 
 /// Whether a terminal would obey `c` rather than show it: controls (C0, DEL, C1), marks, overrides and isolates of

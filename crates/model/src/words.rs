@@ -15,7 +15,7 @@ macro_rules! words {
             /// Their words, in the same order.
             pub const WORDS: &[&str] = &[$($word),+];
 
-            /// The word that stands for it.
+            /// Its word.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
             }

@@ -45,7 +45,7 @@ impl<'a> Mapping<'a> {
         self.rights.as_bytes().get(2) == Some(&b'x')
     }
 
-    /// Whether it can be executed and stands for a file.
+    /// Whether it is executable and mapped from a file.
     pub fn is_program(&self) -> bool {
         self.inode != 0 && self.has_code() && self.path.starts_with('/')
     }

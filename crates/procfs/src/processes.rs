@@ -1,7 +1,7 @@
 //! Files that processes have open or mapped, from /proc/PID/fd, fdinfo, maps and stat.
 //!
-//! Files are told apart by device and inode. A process that ends meanwhile is no matter; one that may
-//! not be looked into is counted, so that nobody takes silence for absence.
+//! Files are identified by device and inode. A process that ends meanwhile is no matter; one that may
+//! not be looked into is counted, so that unreadable is not taken for absent.
 
 use std::{
     io::ErrorKind,
@@ -136,7 +136,7 @@ impl Processes {
         refused
     }
 
-    /// Whether a descriptor goes around the page cache; None when nobody tells.
+    /// Whether a descriptor goes around the page cache; None when unknown.
     pub fn is_direct(&self, pid: u32, fd: u32) -> Option<bool> {
         let text = self.root.read_text(&format!("/proc/{pid}/fdinfo/{fd}"))?;
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;

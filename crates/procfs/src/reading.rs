@@ -1,4 +1,4 @@
-//! How files of others are opened and read: what stands at a path need not be what it should be.
+//! How files of others are opened and read: the file at a path need not be of the expected kind.
 //!
 //! A pipe must not hold us, a device must not be touched, and neither `/dev/zero` nor a file of gigabytes may fill the
 //! memory: so only regular files are read, and no more of them than [`LIMIT`]. In a saved copy of /proc and /sys, links
@@ -81,7 +81,7 @@ pub fn whole(file: impl AsFd, limit: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file from its beginning to its end into `bytes`, which grow as needed and never shrink, and tells how long it
+/// Reads a file from its beginning to its end into `bytes`, which grow as needed and never shrink, and returns how long it
 /// is.
 ///
 /// # Errors
@@ -120,7 +120,7 @@ fn only_regular(file: impl AsFd) -> io::Result<()> {
 /// What is open.
 ///
 /// # Errors
-/// As the kernel says.
+/// The kernel's error.
 pub fn kind(file: impl AsFd) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(rustix::fs::fstat(file)?.st_mode))
 }

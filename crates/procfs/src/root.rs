@@ -45,7 +45,7 @@ impl Given {
     }
 
     fn with<R>(&self, work: impl FnOnce(&mut FxHashMap<Box<str>, Vec<u8>>) -> R) -> R {
-        // Nobody panics while holding it; if so, the map is whole all the same.
+        // No holder panics; if so, the map is whole all the same.
         work(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -63,7 +63,7 @@ impl Root {
 
     /// Contents that are set as they come, without a file system.
     pub fn given(given: &Given) -> Root {
-        // Nothing can stand below what is no folder, on any system.
+        // Nothing can be below what is no folder, on any system.
         Root { path: PathBuf::from("/dev/null"), given: Some(given.clone()), shared: SharedFiles::default() }
     }
 
@@ -194,7 +194,7 @@ impl Root {
     }
 }
 
-/// The CPUs that are online at `root`; None when it does not tell.
+/// The CPUs that are online at `root`; None when it does not list them.
 pub fn online_cpus(root: &Root) -> Option<BTreeSet<usize>> {
     parse_cpus(&root.read_text("/sys/devices/system/cpu/online")?).filter(|cpus| !cpus.is_empty())
 }
@@ -233,8 +233,8 @@ impl ProcFile {
         }
     }
 
-    /// Whether the kernel says that the content changed since this was last asked, or since the file was opened. Only some
-    /// files say so, such as `/proc/self/mounts`; of a given one nothing is known, which is true here.
+    /// Whether the kernel reports that the content changed since this was last asked, or since the file was opened. Only some
+    /// files report it, such as `/proc/self/mounts`; of a given one nothing is known, which is true here.
     pub fn has_changed(&self) -> bool {
         let From::File(file, _) = &self.from else { return true };
         let mut asked = [PollFd::new(file, PollFlags::PRI)];

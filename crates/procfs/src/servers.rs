@@ -48,11 +48,11 @@ pub struct Server {
     pub pids: Vec<u32>,
     /// Bytes of its own cache of data files.
     pub pool: Option<u64>,
-    /// Where this is told, or why it is not.
+    /// Where this value is from, or why it is missing.
     pub pool_from: String,
     /// The mapping that holds this cache.
     pub pool_mapped: Option<u64>,
-    /// The setting that says how files are opened, where there is one.
+    /// The setting for how files are opened, where there is one.
     pub open_setting: Option<String>,
 }
 
@@ -171,7 +171,7 @@ impl Server {
             Ok(dir) if same_folder(&dir, &cwd) => (dir.clone(), dir),
             Ok(dir) => (dir, cwd),
             Err(_) => {
-                let told = match system {
+                let reported = match system {
                     System::Postgres => {
                         let after =
                             command.iter().position(|word| word == "-D").and_then(|i| command.get(i + 1).cloned());
@@ -179,7 +179,7 @@ impl Server {
                     }
                     System::Mariadb => of_command(command, "datadir").map(|s| s.value),
                 };
-                let dir = PathBuf::from(told?);
+                let dir = PathBuf::from(reported?);
                 (dir.clone(), dir)
             }
         };
@@ -223,7 +223,7 @@ impl Server {
         };
         (self.pool, self.pool_from) = match (get(name), self.unreadable(command, resolve)) {
             (Some(Setting { value, from }), None) => (bytes(&value, unit), format!("{name} in {from}")),
-            // What stands in the other file could come after it.
+            // Settings in the other file could override it.
             (Some(Setting { value, from }), Some(_)) if from == COMMAND_LINE => {
                 (bytes(&value, unit), format!("{name} in {from}"))
             }

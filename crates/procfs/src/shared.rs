@@ -19,7 +19,7 @@ pub(crate) struct SharedFiles {
 }
 
 /// The files that are open, by their absolute path.
-type Open = FxHashMap<Box<str>, Weak<Mutex<Kept>>>;
+type Open = FxHashMap<Box<str>, Weak<Mutex<CachedFile>>>;
 
 impl fmt::Debug for SharedFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,14 +34,14 @@ impl SharedFiles {
         if let Some(kept) = files.get(absolute).and_then(Weak::upgrade) {
             return Ok(SharedFile { kept, had: 0 });
         }
-        let kept = Arc::new(Mutex::new(Kept { file: open()?, bytes: Vec::new(), moment: None, n: 0 }));
+        let kept = Arc::new(Mutex::new(CachedFile { file: open()?, bytes: Vec::new(), moment: None, n: 0 }));
         files.insert(absolute.into(), Arc::downgrade(&kept));
         Ok(SharedFile { kept, had: 0 })
     }
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedFile {
     file: ProcFile,
     /// What the last reading gave.
     bytes: Vec<u8>,
@@ -54,7 +54,7 @@ struct Kept {
 /// One reader's hold on a shared file.
 #[derive(Debug)]
 pub struct SharedFile {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<CachedFile>>,
     /// The reading that this reader had last.
     had: u64,
 }

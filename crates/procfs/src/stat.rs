@@ -51,7 +51,7 @@ pub struct Stat {
 /// Fields are counted from 1, as proc(5) does; the last one used.
 const LAST_FIELD: usize = 42;
 /// Kernels since 2.6 have at least these.
-const LEAST_FIELDS: usize = 24;
+const MIN_FIELDS: usize = 24;
 
 /// The process `pid` now, and its name; None when there is none.
 pub fn of_process(root: &Root, pid: u32) -> Option<(Stat, String)> {
@@ -80,7 +80,7 @@ pub fn parse(text: &[u8]) -> Option<(Stat, Cow<'_, str>)> {
         n_fields += 1;
         fields[n_fields] = signed(word)?;
     }
-    if n_fields < LEAST_FIELDS {
+    if n_fields < MIN_FIELDS {
         return None;
     }
     let count = |place: usize| fields[place].max(0) as u64;
@@ -124,7 +124,7 @@ pub fn printable(name: &[u8]) -> Cow<'_, str> {
 }
 
 impl Stat {
-    /// Whether nothing was done between two samples, as far as this file tells.
+    /// Whether nothing was done between two samples, by this file.
     pub fn same_work(&self, other: &Stat) -> bool {
         let work = |s: &Stat| {
             let faults = [s.minor_faults, s.major_faults, s.child_minor_faults, s.child_major_faults];

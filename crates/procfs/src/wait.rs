@@ -166,7 +166,7 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("__mutex_", Wait::KernelLock),
     ("percpu_", Wait::KernelLock),
     ("__percpu_", Wait::KernelLock),
-    // The kernel leaves the functions of its locks out and tells their callers: of the map of an address space,
+    // The kernel leaves the functions of its locks out and shows their callers: of the map of an address space,
     ("__vm_munmap", Wait::KernelLock),
     ("vm_munmap", Wait::KernelLock),
     ("vm_mmap_pgoff", Wait::KernelLock),
@@ -239,13 +239,13 @@ impl Wait {
         matches!(self, Lock | Pipe | Receive | Accept | Poll | Sleep | Child | Other)
     }
 
-    /// Whether what it waits for may be another process of the same program, that it started: else that one is nobody's wait.
+    /// Whether what it waits for may be another process of the same program, that it started: else that one is not counted.
     pub fn may_follow(self) -> bool {
         use Wait::{Child, Lock, Other, Pipe, Poll, Run};
         matches!(self, Run | Lock | Pipe | Poll | Child | Other)
     }
 
-    /// What a thread in `function` waits for; the kernel says `0` of one that waits for nothing.
+    /// What a thread in `function` waits for; the kernel prints `0` for one that waits for nothing.
     pub fn of(function: &str) -> Wait {
         if function.is_empty() || function == "0" {
             return Wait::Run;
@@ -280,7 +280,7 @@ const SENDS: &[libc::c_long] = &[
     libc::SYS_splice,
 ];
 
-/// The number of the system call that /proc/PID/task/TID/syscall tells of; None of a thread that runs.
+/// The number of the system call in /proc/PID/task/TID/syscall; None of a thread that runs.
 pub fn system_call(text: &[u8]) -> Option<u64> {
     split(text.trim_ascii()).next().and_then(number)
 }

@@ -8,7 +8,7 @@ use crate::{AnswerColumn, Chart, Engine, Param, QueryError, Question, Scope, Sec
 /// Columns that say where and when, and are no values.
 const FRAME: [&str; 4] = ["run", "host", "t", "dt"];
 
-/// A statement with the chart that is wished for; what is not said is taken from the columns of its answer.
+/// A statement with the chart that is wished for; missing properties are derived from the columns of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct AdHoc {
     /// The statement.
@@ -19,7 +19,7 @@ pub struct AdHoc {
     pub x: Option<String>,
     /// Columns of values.
     pub y: Vec<String>,
-    /// Column that tells lines apart.
+    /// Column that identifies a line.
     pub series: Option<String>,
     /// Unit of the values.
     pub unit: Option<Unit>,
@@ -88,7 +88,7 @@ impl Question {
         }
     }
 
-    /// Takes from the columns of the answer what a chart over time needs and nobody said.
+    /// Takes from the columns of the answer the missing properties of a chart over time.
     fn complete(&mut self, columns: &[AnswerColumn], scope: &Scope) -> Result<(), QueryError> {
         let has = |name: &str| columns.iter().any(|c| c.name == name);
         let bad = |message: &str| QueryError::Sql { message: message.to_owned(), place: None, hint: None };

@@ -33,7 +33,7 @@ pub struct AnswerColumn {
     pub name: String,
     /// Its Arrow type.
     pub ty: DataType,
-    /// Its unit as far as the name tells it, [`Unit::None`] otherwise.
+    /// Its unit by its name, [`Unit::None`] otherwise.
     pub unit: Unit,
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn columns_of(schema: &SchemaRef) -> Vec<AnswerColumn> {
     schema.fields().iter().map(column).collect()
 }
 
-/// The unit that a column's name tells: its suffix, else the catalogue's column of this name.
+/// The unit by a column's name: its suffix, else the catalogue's column of this name.
 ///
 /// A call such as `avg(usr)` has the unit of what it is called on, unless it counts.
 fn unit_of(name: &str) -> Unit {

@@ -8,7 +8,7 @@ use fenxi_store::{Holds, TableFile};
 
 use crate::{
     Answer, Engine, Part, QueryError, Question, Scope, Value,
-    engine::{Asked, Dialect, FILES},
+    answers::{Asked, Dialect, FILES},
     lex,
     question::question,
     views::{identifier, last_us, literal},
@@ -18,7 +18,7 @@ use timewise::{Timewise, timewise};
 
 /// Runs up to which each is looked at by itself.
 const FEW: usize = 32;
-/// Rows from which the sampling interval of a run is told.
+/// Rows from which the sampling interval of a run is derived.
 const SAMPLE: usize = 10_000;
 
 /// The answer of a time-series question in bins of time since each run's start.
@@ -42,13 +42,13 @@ pub struct Series {
     /// What the line is: the value column, the series' value, or both when there are several of each;
     /// the host goes before it when a run has several.
     pub name: String,
-    /// Least value in the bin.
+    /// Smallest value in the bin.
     pub min: Vec<Option<f64>>,
     /// Mean in the bin, weighted as [`Series::mean`].
     pub avg: Vec<Option<f64>>,
-    /// Greatest value in the bin.
+    /// Largest value in the bin.
     pub max: Vec<Option<f64>>,
-    /// Mean of all values, each weighted as the catalogue says of its column: by its time, or by the events that it is a mean of.
+    /// Mean of all values, each weighted as in the catalogue's column: by its time, or by the events that it is a mean of.
     pub mean: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ impl Engine {
         Ok(gather(question, &self.whole(&asked)?, |width| (from_s / width) as usize))
     }
 
-    /// The bins for a question that looks at every moment by itself; None where they cannot be told beforehand.
+    /// The bins for a question that looks at every moment by itself; None where they cannot be known beforehand.
     fn grid(&self, timewise: &Timewise<'_>, scope: &Scope, bins: usize) -> Result<Option<Grid>, QueryError> {
         let Some(ids) = scope.runs.as_deref().filter(|ids| (1..=FEW).contains(&ids.len())) else { return Ok(None) };
         let (mut runs, mut end_us) = (Vec::with_capacity(ids.len()), 0);
@@ -137,7 +137,7 @@ impl Engine {
         Ok(Some(Grid { runs, step_s, intervals, width_s, first, last, is_large }))
     }
 
-    /// The latest moment of a run in a file, in microseconds since 1970; None when that cannot be told.
+    /// The latest moment of a run in a file, in microseconds since 1970; None when it is unknown.
     fn last_us(&self, timewise: &Timewise<'_>, file: &TableFile, run: &RunId) -> Result<Option<i64>, QueryError> {
         if let Holds::Run(_) = file.holds {
             return last_us(&file.path);
@@ -228,7 +228,7 @@ struct BinSql<'a> {
 }
 
 impl BinSql<'_> {
-    /// Bins from rows: least and greatest value, the weighted sum, and the weight of what has a value.
+    /// Bins from rows: minimum and maximum, the weighted sum, and the weight of what has a value.
     ///
     /// A sample belongs to the bin that holds its interval's middle: late or early samples stay in their own.
     fn sums(&self, runs: &[(RunId, Micros)], width_s: f64) -> String {
@@ -243,7 +243,7 @@ impl BinSql<'_> {
         let mut values = String::new();
         for (i, y) in self.question.y.iter().enumerate() {
             let weight = match self.timewise.weight(y) {
-                // Where nobody counts the events, all time is alike.
+                // Where events are not counted, all time is weighted alike.
                 Some(events) => format!("(fenxi_dt * coalesce({}, 1))", identifier(events)),
                 None => "fenxi_dt".to_owned(),
             };
@@ -296,12 +296,12 @@ impl BinSql<'_> {
     }
 }
 
-/// What tells lines apart, as text.
+/// What identifies a line, as text.
 fn series(question: &Question) -> String {
     question.series.as_ref().map_or("''".to_owned(), |s| format!("CAST({} AS VARCHAR)", identifier(s)))
 }
 
-/// Wraps any question: time since the run's start, cut into bins, each with least, mean and greatest value.
+/// Wraps any question: time since the run's start, cut into bins, each with minimum, mean and maximum.
 ///
 /// Bins are counted from the run's begin, also where only a part of it is seen: so they are the same ones when
 /// the part is moved a little.
@@ -350,7 +350,7 @@ ORDER BY run, fenxi_host, TRY_CAST(fenxi_series AS BIGINT) NULLS LAST, fenxi_ser
     )
 }
 
-/// Turns rows of lists into series; `first` tells the first bin that is wanted from the length of one.
+/// Turns rows of lists into series; `first` gives the first wanted bin for a bin length.
 fn gather(question: &Question, answer: &Answer, first: impl Fn(f64) -> usize) -> Binned {
     let (runs, hosts) = (answer.strings("run"), answer.strings("fenxi_host"));
     let labels = answer.strings("fenxi_series");

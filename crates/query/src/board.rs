@@ -24,7 +24,7 @@
 //! ````
 //! A block `question` begins with the name of a question; further lines are `run` (selectors with commas between them), `from` and `to`
 //! (seconds since the begin of the run), `over`, `title`, and `p.NAME` for its parameters. A block `sql` is a question's file as in
-//! `questions/`. What stands between `---` at the begin holds for all of them.
+//! `questions/`. The header between `---` at the begin holds for all of them.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub struct Asks {
     pub from: Option<f64>,
     /// Its end.
     pub to: Option<f64>,
-    /// A question that is drawn over it with an axis of its own.
+    /// A question that is drawn over it with its own axis.
     pub over: Option<String>,
     /// Values of its parameters, as typed.
     pub params: Vec<(String, String)>,
@@ -109,7 +109,7 @@ impl Board {
         let mut n_asks = 0;
         while at < lines.len() {
             let Some((fence, kind)) = opening(lines[at]).filter(|(_, kind)| ["question", "sql"].contains(kind)) else {
-                // Other fences are text as a whole: what stands in them is no question.
+                // Other fences are text as a whole: their content is no question.
                 let end = match opening(lines[at]) {
                     Some((fence, _)) => closing(&lines, at, fence).unwrap_or(lines.len() - 1),
                     None => at,
@@ -147,7 +147,7 @@ impl Board {
         Ok(board)
     }
 
-    /// Reads what stands between `---` at the begin; the first line after it.
+    /// Reads the header between `---` at the begin; the first line after it.
     fn head(&mut self, lines: &[&str]) -> Result<usize, (usize, String)> {
         if lines.first().map(|line| line.trim_end()) != Some("---") {
             return Ok(0);
@@ -188,7 +188,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
 /// A block `sql`, which begins on the line `begin`.
 fn own(board: &str, begin: usize, inner: &[&str]) -> Result<Asks, (usize, String)> {
     let text = inner.join("\n");
-    // A title need not be there: the board says around it what it is about.
+    // A title need not be there: the board's text describes it.
     let titled = inner.iter().any(|line| line.strip_prefix("--").and_then(pair).is_some_and(|(key, _)| key == "title"));
     let text = if titled { text } else { format!("-- title: {board}\n{text}") };
     let shift = begin - usize::from(!titled);
@@ -247,7 +247,7 @@ fn named(begin: usize, inner: &[&str]) -> Result<Asks, (usize, String)> {
 /// The boards of the store by name: those in its folder `boards`.
 ///
 /// # Errors
-/// When the folder cannot be read. A board that is wrong stands among them as its error.
+/// When the folder cannot be read. An invalid board is listed as its error.
 pub fn boards(store: &Store) -> Result<BTreeMap<String, Result<Board, QueryError>>, QueryError> {
     let folder = store.path().join("boards");
     let mut all = BTreeMap::new();

@@ -1,15 +1,15 @@
 //! What a sentence names: the processes, functions, locks, files and statements that had most of something.
 //!
-//! Each kind is one file in `culprits/`, written as a finding: its rows are names with their shares, the greatest first, and
-//! its title stands before them. A finding asks for kinds in its header (`names: process, function`); an answer that knows
-//! no cause asks for them too. So what is known of who did it is said wherever it helps, and written once.
+//! Each kind is one file in `culprits/`, written as a finding: its rows are names with their shares, the largest first, and
+//! its title precedes them. A finding asks for kinds in its header (`names: process, function`); an answer that knows
+//! no cause asks for them too. So culprits are defined once and reported wherever they help.
 
 use crate::{
     Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope,
     views::{Mentions, tables_in},
 };
 
-/// So many names of a kind are told.
+/// So many names of a kind are reported.
 const MOST: usize = 3;
 
 macro_rules! culprits {
@@ -50,7 +50,7 @@ pub struct Culprits {
 }
 
 impl Culprits {
-    /// The greatest of a run and, where it is given, a host; none where nobody is known.
+    /// The largest of a run and, where it is given, a host; none where none is known.
     pub fn of(&self, run: &str, host: Option<&str>) -> Vec<&str> {
         let is_meant = |row: &&Occurrence| row.run == run && (host.is_none() || row.host.as_deref() == host);
         self.rows.iter().filter(is_meant).take(MOST).map(|row| row.says.as_str()).collect()
@@ -75,7 +75,7 @@ pub(crate) fn kinds(value: &str) -> Result<Vec<String>, String> {
     value.split(',').map(|name| one(name.trim())).collect()
 }
 
-/// The text of a kind, by which what was found is told from what it was before.
+/// The text of a kind, by which a new version is distinguished from an old one.
 pub(crate) fn text(name: &str) -> &'static str {
     CULPRITS.iter().find(|(kind, _)| *kind == name).map_or("", |(_, text)| text)
 }
@@ -103,7 +103,7 @@ impl Engine {
         Ok(Culprits { title: finding.title, rows })
     }
 
-    /// Whether the shipped finding `name` had all of its tables in every run of `scope`: then its silence tells something.
+    /// Whether the shipped finding `name` had all of its tables in every run of `scope`: then no finding is a result.
     ///
     /// # Errors
     /// When the runs cannot be read.

@@ -4,7 +4,7 @@
 
 /// A view that is derived from tables of the catalogue.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Derived {
+pub struct Derived {
     /// Its name.
     pub name: &'static str,
     /// What it selects. It reads tables, and no other derived view.
@@ -42,12 +42,12 @@ derived! {
 }
 
 impl Derived {
-    /// The statement that makes it a table; what it reads stands.
+    /// The statement that makes it a table; what it reads exists.
     pub(crate) fn table(&self) -> String {
         format!("CREATE TABLE {} AS {}\n;", self.name, self.sql)
     }
 
-    /// The statement that makes it; the views that it reads stand.
+    /// The statement that makes it; the views that it reads exist.
     pub(crate) fn view(&self) -> String {
         format!("CREATE OR REPLACE VIEW {} AS {}\n;", self.name, self.sql)
     }

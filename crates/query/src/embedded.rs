@@ -1,6 +1,6 @@
 //! The embedded engine: which views a statement needs, and the worker that answers it.
 //!
-//! Statements of Fenxi's own share one worker; each statement of anybody else has one of its own, which can read the runs that
+//! Fenxi's own statements share one worker; each user statement gets its own, which can read the runs that
 //! are asked and is then thrown away ([`fenxi_worker`]).
 
 use std::{
@@ -16,9 +16,9 @@ use fenxi_store::Store;
 use fenxi_worker::{Cell, Request, Session, Setup, Statement, Workers, message::Explain};
 
 use crate::{
-    Interrupt, Options, QueryError, Scope, costs,
-    engine::{Answers, Asked, Author, FILES, Stop},
-    lex, runs, time_parts,
+    Interrupt, Options, QueryError, Scope,
+    answers::{Answers, Asked, Author, FILES},
+    costs, lex, runs, time_parts,
     views::{self, Mentions},
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct Embedded {
     interrupt: Interrupt,
 }
 
-/// A session, and for which runs its views stand, by table.
+/// A session, and the runs of its views, by table.
 struct Worker {
     session: Session,
     made: BTreeMap<String, Scope>,
@@ -187,7 +187,7 @@ impl Embedded {
                 Worker { session, made: BTreeMap::new(), held: Vec::new(), held_for: Scope::all(), layout }
             }
         };
-        self.interrupt.set(Stop::Worker(worker.session.stop()));
+        self.interrupt.set(worker.session.stop());
         Ok(slot.insert(worker))
     }
 
@@ -266,7 +266,7 @@ impl Embedded {
         Ok(session.request(&Request::Run(ddl)).map(|_| ())?)
     }
 
-    /// Makes the views that `sql` needs, unless they stand already.
+    /// Makes the views that `sql` needs, unless they exist already.
     fn make_views(&self, worker: &mut Worker, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
         let gone = worker.let_go(Some(scope));
@@ -282,7 +282,7 @@ impl Embedded {
             mentions.apart.iter().flat_map(|schema| mentions.tables.iter().map(move |t| format!("{schema}.{t}")));
         for name in plain.chain(apart).chain(mentions.stats.then(|| "stats".to_owned())) {
             if stands(made, &name) {
-                // The view stands, but its files may have changed since.
+                // The view exists, but its files may have changed since.
                 self.store.check(&self.store.files(&name, scope.runs.as_deref())?)?;
             } else {
                 ddl += &views::view(&self.store, &name, scope)?;

@@ -15,7 +15,7 @@ pub enum QueryError {
     Sql {
         /// What is wrong.
         message: String,
-        /// Where, when the engine says.
+        /// Where, if the engine reports it.
         place: Option<Place>,
         /// What may have been meant.
         hint: Option<String>,
@@ -86,7 +86,7 @@ pub enum QueryError {
         message: String,
     },
     /// A Parquet file of a run cannot be read.
-    #[error("{}: {message}; `fenxi store verify` tells whether the file is damaged", path.display())]
+    #[error("{}: {message}; `fenxi store verify` checks whether the file is damaged", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -192,7 +192,7 @@ impl From<Failure> for QueryError {
 
 impl QueryError {
     /// The same error about `sql`: where the engine does not say what a statement is, its first word does.
-    pub(crate) fn about(self, sql: &str) -> QueryError {
+    pub fn about(self, sql: &str) -> QueryError {
         match self {
             QueryError::NotReadOnly { .. } => QueryError::NotReadOnly { what: lex::first_word(sql) },
             other => other,
@@ -311,7 +311,7 @@ mod tests {
         let raw = r#"{"exception_type":"Out of Memory","exception_message":"failed to allocate data of size 2.0 GiB (1.0 MiB/400.0 MiB used)","errno":"12"}"#;
         let error = QueryError::from_message(raw);
         assert!(matches!(&error, QueryError::Memory(text) if text.starts_with("failed to allocate data")), "{error}");
-        for (raw, said) in [
+        for (raw, reported) in [
             (r#"{"exception_type":"Conversion","exception_message":"no \"number\""}"#, "no \"number\""),
             (
                 r#"Error: {"exception_type":"INTERNAL","exception_message":"Binder Error: x is not y"} and more"#,
@@ -319,7 +319,7 @@ mod tests {
             ),
             (r#"{"exception_type":"IO","exception_message":"cut of …"#, "the engine gave no reason that can be read"),
         ] {
-            assert_eq!(QueryError::from_message(raw).to_string(), said);
+            assert_eq!(QueryError::from_message(raw).to_string(), reported);
         }
         assert!(matches!(
             QueryError::from_message(r#"{"exception_type":"INTERRUPT","exception_message":"Interrupted!"}"#),

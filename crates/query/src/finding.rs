@@ -13,8 +13,8 @@
 //! ```
 //! Further lines of the header are comments: they say why a threshold is what it is. A row of the
 //! answer is one occurrence, the worst first; no row means that there is nothing to say.
-//! A column called `severity` overrules the header's for its row. A key `comparison` says that what is found matters to
-//! whoever compares the run: `warn`, or `refuse` where a comparison has no meaning.
+//! A column called `severity` overrules the header's for its row. A key `comparison` marks findings that matter to
+//! a comparison of the run: `warn`, or `refuse` where a comparison has no meaning.
 
 mod asked;
 mod fixture;
@@ -39,8 +39,9 @@ pub use periods::{ChangeRow, MEANS, Meaning};
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
 use crate::{
-    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, culprit,
-    engine::{Asked, Author, Dialect},
+    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
+    answers::{Asked, Author, Dialect},
+    culprit,
 };
 use fixture::Cases;
 use rank::order;
@@ -78,7 +79,7 @@ pub struct Finding {
     pub name: String,
     /// What it is about, as a statement.
     pub title: String,
-    /// How much it matters, unless a row says otherwise.
+    /// How much it matters, unless a row has its own.
     pub severity: Severity,
     /// Where it belongs.
     pub section: Section,
@@ -88,17 +89,17 @@ pub struct Finding {
     pub ask: Option<String>,
     /// What it means to a comparison; None where it bears on none.
     pub comparison: Option<Validity>,
-    /// What it is to whoever looks for a cause.
+    /// Its role in the search for a cause.
     pub kind: Kind,
     /// Whether it reads how series changed from one period to another, and not a run's tables.
     pub periods: bool,
-    /// Names of findings that follow from what it finds, and stand behind it in the same run.
+    /// Names of findings that follow from what it finds, and are listed after it in the same run.
     pub explains: Vec<String>,
     /// Parts of a transaction's latency, any of which it accounts for; empty where it has nothing to do with one.
     pub parts: Vec<String>,
     /// The share that these parts have at least where there is anything to say; None where that does not matter.
-    pub least_part: Option<f64>,
-    /// Where its rows tell how much it accounts for.
+    pub min_part: Option<f64>,
+    /// Which column of its rows has its share.
     pub impact: Option<ImpactColumn>,
     /// Kinds of culprits that its sentence names, in this order.
     pub names: Vec<String>,
@@ -148,7 +149,7 @@ pub struct Found {
     pub outcome: Result<Vec<Occurrence>, QueryError>,
     /// Titles of what was found in the same runs and explains it.
     pub follows_from: Vec<String>,
-    /// The share that the parts have which it accounts for; None until [`rank`] has told it.
+    /// The share that the parts have which it accounts for; None until [`rank`] has set it.
     pub of_part: Option<Impact>,
     /// Whether it is known of a run that it looked at where the time went.
     pub is_split: bool,
@@ -189,7 +190,7 @@ impl Finding {
             periods: header.periods,
             explains: header.explains,
             parts: header.parts,
-            least_part: header.least_part,
+            min_part: header.min_part,
             impact: header.impact,
             names: header.names,
             causes: header.causes,
@@ -232,7 +233,7 @@ impl Finding {
             return Err(bad(self.says_line, "the SQL must give a column `run`".to_owned()));
         }
         let (runs, hosts, severities) = (answer.strings("run"), answer.strings("host"), answer.strings("severity"));
-        let columns = says::Columns::of(answer);
+        let columns = says::Columns::from_answer(answer);
         let one = |row: usize| {
             let severity = match severities.get(row) {
                 Some(Some(word)) => Severity::parse(word).ok_or_else(|| {
@@ -252,7 +253,7 @@ impl Finding {
     }
 }
 
-/// What a header has said so far.
+/// The keys of a header so far.
 #[derive(Default)]
 struct Header {
     title: Option<String>,
@@ -266,7 +267,7 @@ struct Header {
     periods: bool,
     explains: Vec<String>,
     parts: Vec<String>,
-    least_part: Option<f64>,
+    min_part: Option<f64>,
     impact: Option<ImpactColumn>,
     names: Vec<String>,
     causes: Vec<(String, String)>,
@@ -295,11 +296,11 @@ impl Header {
             "periods" if list(value) == ["inside", "rest"] => self.periods = true,
             "periods" => return Err("periods: expected `inside, rest`".to_owned()),
             "explains" => self.explains = list(value),
-            "part" => (self.parts, self.least_part) = parts(value)?,
+            "part" => (self.parts, self.min_part) = parts(value)?,
             "impact" => {
-                let told = ImpactColumn::parse(value)
+                let reported = ImpactColumn::parse(value)
                     .ok_or("impact: expected `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`, as `stalled of time`")?;
-                self.impact = Some(told);
+                self.impact = Some(reported);
             }
             "names" => self.names = culprit::kinds(value)?,
             "causes" => self.causes = causes(value)?,
@@ -325,10 +326,10 @@ impl Header {
 
 /// `NAME; NAME` or `NAME; NAME >= N %`: names of parts have commas.
 fn parts(value: &str) -> Result<(Vec<String>, Option<f64>), String> {
-    let (names, least) = match value.split_once(">=") {
+    let (names, smallest) = match value.split_once(">=") {
         None => (value, None),
-        Some((names, least)) => {
-            let share = least.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+        Some((names, smallest)) => {
+            let share = smallest.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
             let share = share.filter(|share| (0.0..=100.0).contains(share));
             (
                 names,
@@ -336,7 +337,7 @@ fn parts(value: &str) -> Result<(Vec<String>, Option<f64>), String> {
             )
         }
     };
-    Ok((names.split(';').map(|name| name.trim().to_owned()).collect(), least))
+    Ok((names.split(';').map(|name| name.trim().to_owned()).collect(), smallest))
 }
 
 /// Findings with what they are in words: `steal (time that the hypervisor took), cpu-neighbour (another program)`.
@@ -404,7 +405,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Says behind the first sentence about each host who had most of what it is about.
+    /// Adds the largest culprits after the first sentence about each host.
     fn name_culprits(&self, finding: &Finding, scope: &Scope, found: &mut [Occurrence]) -> Result<(), QueryError> {
         let kinds = finding.names.iter().filter(|_| !found.is_empty());
         let all = kinds.map(|kind| self.culprits_anew(kind, scope)).collect::<Result<Vec<_>, _>>()?;
@@ -413,12 +414,12 @@ impl Engine {
             if !named.insert((occurrence.run.clone(), occurrence.host.clone())) {
                 continue;
             }
-            let told = all.iter().filter_map(|of| of.sentence(&occurrence.run, occurrence.host.as_deref()));
-            let told: Vec<String> = told.map(|sentence| format!("{sentence}.")).collect();
-            if !told.is_empty() {
-                let told = told.join(" ");
-                occurrence.says = format!("{} {told}", occurrence.says);
-                occurrence.evidence.push((NAMED.to_owned(), Value::from(told)));
+            let reported = all.iter().filter_map(|of| of.sentence(&occurrence.run, occurrence.host.as_deref()));
+            let reported: Vec<String> = reported.map(|sentence| format!("{sentence}.")).collect();
+            if !reported.is_empty() {
+                let reported = reported.join(" ");
+                occurrence.says = format!("{} {reported}", occurrence.says);
+                occurrence.evidence.push((NAMED.to_owned(), Value::from(reported)));
             }
         }
         Ok(())
@@ -428,7 +429,7 @@ impl Engine {
     /// worst first.
     ///
     /// # Errors
-    /// When a finding of the store cannot be read, or the store, or the cluster that answers is lost. One that fails stands
+    /// When a finding of the store cannot be read, or the store, or the cluster that answers is lost. One that fails is
     /// among what is given back.
     pub fn find_all(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let mut all = findings(self.store())?;

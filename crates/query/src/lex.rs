@@ -1,16 +1,18 @@
 //! Minimal SQL lexer: finds the names that a statement mentions.
 //!
-//! What may run is never decided here; the engine's own parser says that (crate `engine`).
+//! What may run is never decided here; the engine's own parser decides that (crate `engine`).
 
 /// One token: a name (folded to lower case unless quoted), or a character that is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub enum Token {
+    /// A name.
     Name(String),
+    /// Any other character.
     Other(char),
 }
 
 /// The tokens of `sql` with the byte place of each; strings and comments are left out.
-pub(crate) fn tokens(sql: &str) -> Vec<(usize, Token)> {
+pub fn tokens(sql: &str) -> Vec<(usize, Token)> {
     let bytes = sql.as_bytes();
     let mut out = Vec::new();
     let mut i = 0;
@@ -54,7 +56,7 @@ pub fn has_parameters(sql: &str) -> bool {
 }
 
 /// `sql` without the `;` that it ends with, and what stands after that.
-pub(crate) fn without_end(sql: &str) -> &str {
+pub fn without_end(sql: &str) -> &str {
     let tokens = tokens(sql);
     let ends = tokens.iter().rev().take_while(|(_, token)| *token == Token::Other(';'));
     sql[..ends.last().map_or(sql.len(), |(at, _)| *at)].trim_end()
@@ -76,7 +78,7 @@ fn comment_len(text: &str) -> usize {
     text.len()
 }
 
-/// Length and content of a quoted text; a doubled quote stands for itself.
+/// Length and content of a quoted text; a doubled quote is an escaped one.
 pub(crate) fn quoted(text: &str, quote: char) -> (usize, &str) {
     let bytes = text.as_bytes();
     let mut i = 1;
@@ -93,7 +95,7 @@ pub(crate) fn quoted(text: &str, quote: char) -> (usize, &str) {
 }
 
 /// When `sql` begins with EXPLAIN: whether it asks for ANALYZE, and the statement to be explained.
-pub(crate) fn explained(sql: &str) -> Option<(bool, &str)> {
+pub fn explained(sql: &str) -> Option<(bool, &str)> {
     let tokens = tokens(sql);
     let name = |i: usize| match tokens.get(i) {
         Some((_, Token::Name(n))) => n.as_str(),
@@ -107,7 +109,7 @@ pub(crate) fn explained(sql: &str) -> Option<(bool, &str)> {
     Some((analyze, &sql[at..]))
 }
 
-/// The first word of `sql`, for who is told that it may not run.
+/// The first word of `sql`, for the message that it may not run.
 pub(crate) fn first_word(sql: &str) -> String {
     match tokens(sql).into_iter().map(|(_, t)| t).find(|t| !matches!(t, Token::Other('(' | ';'))) {
         Some(Token::Name(word)) => word.to_uppercase(),

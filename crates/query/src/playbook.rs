@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! title = "The CPU is full"
-//! about = "Which CPUs, in which state, and by whom."
+//! about = "Which CPUs, in which state, and for which processes."
 //! needs = "fenxi record -- COMMAND"     # optional: what a run needs for it
 //!
 //! [[step]]

@@ -25,7 +25,7 @@ pub(crate) fn only_run(sql: &str) -> Option<RunId> {
     if !plain || (0..tokens.len()).any(|i| UNCERTAIN.contains(&name(i))) {
         return None;
     }
-    // FROM table [[AS] alias] WHERE: nothing else stands between, so there is one table.
+    // FROM table [[AS] alias] WHERE: nothing else is between, so there is one table.
     let from = (0..tokens.len()).find(|i| name(*i) == "from")?;
     let condition = (from + 2..=from + 4).find(|i| name(*i) == "where")? + 1;
     if (from + 1..condition).any(|i| name(i).is_empty()) {
@@ -53,7 +53,7 @@ pub(crate) fn only_run(sql: &str) -> Option<RunId> {
     None
 }
 
-/// The run in `[alias.]run = 'id'` when that stands at token `i`, up to the end of the condition.
+/// The run in `[alias.]run = 'id'` when that is at token `i`, up to the end of the condition.
 fn equals_run(sql: &str, tokens: &[(usize, Token)], i: usize) -> Option<RunId> {
     let is = |place: usize, wanted: char| matches!(tokens.get(place), Some((_, Token::Other(c))) if *c == wanted);
     let column = if is(i + 1, '.') { i + 2 } else { i };

@@ -2,7 +2,7 @@
 //!
 //! ```sql
 //! -- title: Which disks were busy?
-//! -- about: One sentence that says what the answer shows and what to look for.
+//! -- about: One sentence on what the answer shows and what to look for.
 //! -- section: disk
 //! -- chart: table
 //! -- order: 10
@@ -19,7 +19,7 @@ use fenxi_store::Store;
 
 use crate::{
     Answer, Engine, Live, QueryError, SHIPPED, Scope, Value,
-    engine::{Asked, Author, Dialect},
+    answers::{Asked, Author, Dialect},
     views::Mentions,
 };
 
@@ -115,9 +115,9 @@ pub struct Question {
     pub top: Option<f64>,
     /// How values lie on its axis; None where the values decide.
     pub scale: Option<Axis>,
-    /// Another question over time, which is drawn over this one with an axis of its own.
+    /// Another question over time, which is drawn over this one with its own axis.
     pub over: Option<String>,
-    /// Column that tells lines apart.
+    /// Column that identifies a line.
     pub series: Option<String>,
     /// Unit of the values in `y`.
     pub unit: Unit,
@@ -326,9 +326,9 @@ pub fn question(store: &Store, name: &str) -> Result<Question, QueryError> {
 
 impl Engine {
     /// Questions that the runs of `scope` bring with them: an import keeps the charts that its files
-    /// ask for (a `Display` of .xan) as facts of the topic `question`. Whoever made the file wrote them, so they
-    /// are about these runs only, and run as anybody's statement does. What is none is left out; it
-    /// stands among the run's facts all the same.
+    /// ask for (a `Display` of .xan) as facts of the topic `question`. They come from the author of the file, so they
+    /// are about these runs only, and run as user statements do. What is none is left out; it
+    /// is among the run's facts all the same.
     ///
     /// # Errors
     /// When the runs cannot be read.

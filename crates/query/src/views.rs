@@ -31,7 +31,7 @@ const LISTINGS: [&str; 6] =
     ["tables", "information_schema", "duckdb_views", "duckdb_columns", "duckdb_tables", "pg_catalog"];
 
 /// Columns of the statistics that the store keeps beside each run's tables.
-pub(crate) const STATS: [(&str, Type); 14] = [
+pub const STATS: [(&str, Type); 14] = [
     ("table_name", Type::Text),
     ("host", Type::Text),
     ("key", Type::Text),
@@ -50,7 +50,7 @@ pub(crate) const STATS: [(&str, Type); 14] = [
 
 /// What a query mentions of what the store offers.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mentions {
+pub struct Mentions {
     /// Tables of the catalogue.
     pub tables: Vec<&'static str>,
     /// The list of runs.
@@ -69,7 +69,7 @@ pub(crate) struct Mentions {
 
 impl Mentions {
     /// Finds what `sql` mentions; rather too much than too little.
-    pub(crate) fn of(sql: &str) -> Mentions {
+    pub fn of(sql: &str) -> Mentions {
         let mut names = names(sql);
         let derived: Vec<&Derived> = DERIVED.iter().filter(|view| names.contains(view.name)).collect();
         for view in &derived {
@@ -99,9 +99,9 @@ impl Mentions {
     /// Whether there can be an answer where only the tables that `holds` names have rows: not where all that the rows of `sql`, which
     /// mentions this, come from is empty. What is no table of a run never is.
     pub(crate) fn may_answer(&self, sql: &str, holds: &dyn Fn(&str) -> bool) -> bool {
-        let mut from = Sources::of(sql);
+        let mut from = Sources::in_sql(sql);
         for view in self.derived.iter().filter(|view| from.names.remove(view.name)).collect::<Vec<_>>() {
-            from.names.extend(Sources::of(view.sql).names);
+            from.names.extend(Sources::in_sql(view.sql).names);
         }
         let is_read = |table: &&str| from.names.contains(*table);
         let more = ["runs", "stats", "cost", time_parts::NAME];
@@ -188,7 +188,7 @@ fn starts(store: &Store, scope: &Scope) -> Result<BTreeMap<RunId, Micros>, Query
 }
 
 /// The condition that holds for the rows of a file that are asked for; None for all of them.
-pub(crate) fn condition(file: &TableFile) -> Option<String> {
+pub fn condition(file: &TableFile) -> Option<String> {
     let list = |runs: &[RunId]| runs.iter().map(|run| literal(run.as_str())).collect::<Vec<_>>().join(", ");
     let Holds::Runs { runs, filter } = &file.holds else { return None };
     match (filter, runs.as_slice()) {
@@ -231,22 +231,22 @@ fn within(path: &Path, start: Micros, part: Part) -> Result<String, QueryError> 
 
 /// The longest interval of any row of the file, as its statistics have it; None when they do not say.
 fn longest_us(path: &Path) -> Result<Option<i64>, QueryError> {
-    let longest = greatest(path, "dt")?;
+    let longest = largest(path, "dt")?;
     Ok(longest.filter(|s| s.is_finite()).map(|s| (s * 1e6) as i64))
 }
 
 /// The latest moment in the file, in microseconds since 1970, as its statistics have it; None when they do not say.
 pub(crate) fn last_us(path: &Path) -> Result<Option<i64>, QueryError> {
-    Ok(greatest(path, "t")?.map(|t| t as i64))
+    Ok(largest(path, "t")?.map(|t| t as i64))
 }
 
-/// The greatest value of a column, 0 where it has none; None when the statistics do not say.
-fn greatest(path: &Path, column: &str) -> Result<Option<f64>, QueryError> {
+/// The largest value of a column, 0 where it has none; None when the statistics lack it.
+fn largest(path: &Path, column: &str) -> Result<Option<f64>, QueryError> {
     let file = footer(path)?;
     let Some(place) = file.parquet_schema().columns().iter().position(|c| c.name() == column) else {
         return Ok(Some(0.0));
     };
-    let mut greatest = 0.0_f64;
+    let mut largest = 0.0_f64;
     for group in file.metadata().row_groups() {
         let (most, nulls) = match group.column(place).statistics() {
             Some(Statistics::Double(of)) => (of.max_opt().copied(), of.null_count_opt()),
@@ -255,12 +255,12 @@ fn greatest(path: &Path, column: &str) -> Result<Option<f64>, QueryError> {
             _ => return Ok(None),
         };
         match most {
-            Some(most) => greatest = greatest.max(most),
+            Some(most) => largest = largest.max(most),
             None if nulls == Some(group.num_rows() as u64) => {}
             None => return Ok(None),
         }
     }
-    Ok(Some(greatest))
+    Ok(Some(largest))
 }
 
 /// The columns of `table` that have a value in runs of `scope`, as the statistics of their files have it; of a file of many runs those
@@ -286,7 +286,7 @@ pub(crate) fn columns_with_values(store: &Store, table: &str, scope: &Scope) -> 
 }
 
 /// What stands at the end of a file: its columns, and statistics of its row groups.
-pub(crate) fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
+pub fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
     let file = fs_err::File::open(path)?.into_parts().0;
     ArrowReaderMetadata::load(&file, Default::default())
         .map_err(|e| QueryError::File { path: path.to_owned(), message: e.to_string() })
@@ -300,7 +300,7 @@ fn select(declared: Option<&Table>, group: &[&TableFile]) -> Result<String, Quer
         None => "* EXCLUDE (run), run".to_owned(),
         Some(table) => columns(table, &group[0].path)?,
     };
-    // The folder tells the run of an own file; a file of many runs has it as a column, whatever folders are called.
+    // The run of an own file is in its folder's name; a file of many runs has it as a column, whatever folders are called.
     let how = match group[0].holds {
         Holds::Run(_) => "hive_partitioning = true, hive_types = {'run': VARCHAR}",
         Holds::Runs { .. } => "hive_partitioning = false",

@@ -2,7 +2,7 @@
 //! well as another, and ever more seldom later. What looking costs is bounded.
 
 /// Seconds between two looks at the begin.
-const LEAST_S: f64 = 0.010;
+const MIN_S: f64 = 0.010;
 /// Looks in the time that it has run so far: the wait for the next one is that part of it.
 const LOOKS: f64 = 100.0;
 /// Looking takes this part of one CPU at most.
@@ -26,9 +26,9 @@ impl Pace {
     /// When to look next, after the tick at `tick` and before the one at `until`; None when that tick comes soon enough.
     pub(crate) fn next(&self, tick: f64, until: f64) -> Option<f64> {
         let last = self.last.max(tick);
-        let wait = LEAST_S.max((last - self.began) / LOOKS).max(self.cost_s / MOST_CPU);
+        let wait = MIN_S.max((last - self.began) / LOOKS).max(self.cost_s / MOST_CPU);
         let at = last + wait;
-        (wait < self.interval_s && at < until - LEAST_S / 2.0).then_some(at)
+        (wait < self.interval_s && at < until - MIN_S / 2.0).then_some(at)
     }
 
     /// A look at `now` took so much CPU time: what one costs is a mean of the last ones.

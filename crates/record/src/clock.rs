@@ -29,7 +29,7 @@ fn seconds(id: ClockId) -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// Tells how far the wall clock stepped against the steady one since the last look.
+/// Gives how far the wall clock stepped against the steady one since the last look.
 #[derive(Debug)]
 pub struct StepWatch {
     offset_s: f64,
@@ -37,7 +37,7 @@ pub struct StepWatch {
 }
 
 /// Steps below this are noise of reading two clocks one after the other.
-const LEAST_STEP_S: f64 = 0.01;
+const MIN_STEP_S: f64 = 0.01;
 /// Clock discipline may slew by 500 parts per million; twice that is still no step.
 const SLEW_PER_S: f64 = 0.001;
 
@@ -51,7 +51,7 @@ impl StepWatch {
     pub fn step(&mut self, wall: Micros, steady: f64) -> Option<f64> {
         let now = offset(wall, steady);
         let step = now - self.offset_s;
-        let allowed = LEAST_STEP_S + SLEW_PER_S * (steady - self.seen_at);
+        let allowed = MIN_STEP_S + SLEW_PER_S * (steady - self.seen_at);
         self.offset_s = now;
         self.seen_at = steady;
         (step.abs() > allowed).then_some(step)

@@ -16,6 +16,9 @@ use rustix::process::{Pid, kill_process, kill_process_group, set_parent_process_
 
 use crate::clock;
 
+/// How long a command may take to end after SIGTERM before it is killed.
+pub(crate) const GRACE_S: f64 = 5.0;
+
 /// How a command is kept apart from this process: it has its own process group, which is ended whole, it
 /// reads nothing, and what it prints goes into files.
 #[derive(Debug)]
@@ -86,7 +89,7 @@ impl Running {
     /// The command's end, if it has come.
     ///
     /// # Errors
-    /// When the kernel refuses to tell.
+    /// When the kernel does not report it.
     pub fn ended(&mut self) -> io::Result<Option<Ended>> {
         let now = clock::monotonic();
         let Some((status, usage)) = wait4(self.process)? else { return Ok(None) };
@@ -103,7 +106,7 @@ impl Running {
 }
 
 /// The status of the child `process` and what it and its descendants used; None while it runs.
-#[allow(unsafe_code, reason = "the standard library tells what all children together used, not what one did")]
+#[allow(unsafe_code, reason = "the standard library reports the usage of all children together, not of one")]
 fn wait4(process: Pid) -> io::Result<Option<(ExitStatus, rusage)>> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<rusage>::zeroed();

@@ -3,12 +3,7 @@
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{End, InputEntry, OpenRun, SourceCost, Store, StoreError};
 
-use crate::{
-    clock,
-    keeper::Keeper,
-    recorder::{Outcome, RecordError},
-    tend,
-};
+use crate::{clock, error::RecordError, housekeeping::Housekeeping, retention, stage::Outcome};
 
 /// A recording that has ended and is not sealed; dropped, it is left for the next recovery.
 #[derive(Debug)]
@@ -24,7 +19,7 @@ pub struct Observed {
     /// The series that it is of, where older runs make room for it.
     pub(crate) of: Option<(Store, String)>,
     /// What may still be sealing the runs before it; waited for when this is dropped.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) housekeeping: Option<Housekeeping>,
 }
 
 /// CPU seconds of the recorder.
@@ -96,9 +91,9 @@ impl Observed {
             wall_s: self.elapsed_s,
             ..SourceCost::default()
         });
-        // Runs before it may still be sealed beside. On a full disk nobody else may recover this one, or give it up to make
+        // Runs before it may still be sealed beside. On a full disk no other process may recover this one, or give it up to make
         // room, once it has ended and is not sealed.
-        drop(self.keeper);
+        drop(self.housekeeping);
         if let Some(open) = self.open {
             self.outcome.run = Some(match &self.of {
                 Some((store, series)) => seal_in_series(open, &mut self.rows, self.end, store, series)?,
@@ -127,7 +122,7 @@ fn seal_in_series(
         if !error.is_full() {
             return Err(error);
         }
-        if !tend::make_room(store, series, None)? {
+        if !retention::make_room(store, series, None)? {
             open.lose_unwritten();
             break;
         }
@@ -135,7 +130,7 @@ fn seal_in_series(
     let id = open.id().clone();
     match open.seal(end) {
         Err(error) if error.is_full() => {
-            tend::recover(store, series, Some(&id))?;
+            retention::recover(store, series, Some(&id))?;
             if store.run_dir(&id).exists() { Ok(id) } else { Err(error) }
         }
         sealed => sealed,

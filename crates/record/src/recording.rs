@@ -9,14 +9,15 @@ use rustix::process::Signal;
 use crate::{
     between::Pace,
     clock::StepWatch,
-    command::{Ended, Running},
-    keeper::Keeper,
-    kept::{Ending, Kept, Moment},
+    command::{Ended, GRACE_S, Running},
+    error::RecordError,
+    housekeeping::Housekeeping,
     observed::Observed,
+    open_run::{CurrentRun, Ending, Moment},
     plan::Plan,
-    recorder::{GRACE_S, Outcome, RecordError, Stage, Watch},
     roll::{Grid, SHORT},
     sampler::{Round, Sampler},
+    stage::{Outcome, Stage, Watch},
     summary::Progress,
     time::Time,
     trigger::Armed,
@@ -30,9 +31,9 @@ pub(crate) struct Recording<T: Time> {
     pub(crate) sampler: Sampler,
     pub(crate) rows: Rows,
     /// The run that rows go to.
-    pub(crate) kept: Kept,
+    pub(crate) current: CurrentRun,
     /// What is done beside sampling where runs follow one another.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) housekeeping: Option<Housekeeping>,
     /// What is looked for.
     pub(crate) armed: Option<Armed>,
     pub(crate) command: Option<Running>,
@@ -71,7 +72,7 @@ impl<T: Time> Recording<T> {
         time: T,
         sampler: Sampler,
         rows: Rows,
-        kept: Kept,
+        current: CurrentRun,
         command: Option<Running>,
         started: Moment,
     ) -> Recording<T> {
@@ -83,15 +84,15 @@ impl<T: Time> Recording<T> {
         let looks = command.is_some() && sampler.looks_between();
         let mut recording = Recording {
             pace: looks.then(|| Pace::begin(steady, plan.interval_s)),
-            armed: Armed::of(&plan, kept.id(), steady),
-            cpu_first: kept.cpu_before(),
-            keeper: plan.roll.as_ref().map(|_| Keeper::start(time.flows())),
+            armed: Armed::from_plan(&plan, current.id(), steady),
+            cpu_first: current.cpu_before(),
+            housekeeping: plan.roll.as_ref().map(|_| Housekeeping::start(time.flows())),
             progress: Progress { planned_s: plan.duration_s, ..Progress::default() },
             plan,
             time,
             sampler,
             rows,
-            kept,
+            current,
             command,
             ended: None,
             started,
@@ -105,7 +106,7 @@ impl<T: Time> Recording<T> {
             out_of_time: false,
             kill_at: None,
         };
-        recording.tend();
+        recording.apply_retention();
         recording
     }
 
@@ -234,12 +235,12 @@ impl<T: Time> Recording<T> {
     }
 
     /// Goes on to the next tick to take: a deadline that passed less than half an interval ago
-    /// is taken late (its row says how long it really covers), an older one is a missed tick.
+    /// is taken late (its row has the interval that it really covers), an older one is a missed tick.
     fn next_deadline(&mut self) {
         let missed = missed(self.time.monotonic() - self.grid.origin, self.plan.interval_s, self.grid.n + 1);
         if missed > 0 {
             self.progress.missed += missed;
-            self.kept.count_missed(missed);
+            self.current.count_missed(missed);
             let t = self.time_at(self.time.monotonic());
             let text = format!(
                 "{missed} planned since {} not taken: sampling took too long",
@@ -259,8 +260,8 @@ impl<T: Time> Recording<T> {
             );
             self.rows.event(t, "clock step", "recorder", &text);
         }
-        for said in self.keeper.iter().flat_map(Keeper::take_said) {
-            self.rows.event(t, "not kept", "recorder", &said);
+        for error in self.housekeeping.iter().flat_map(Housekeeping::take_errors) {
+            self.rows.event(t, "not kept", "recorder", &error);
         }
         let dt = now - std::mem::replace(&mut self.last_tick, now);
         self.sampler.sample(&self.time, t, round, &mut self.rows);
@@ -268,7 +269,7 @@ impl<T: Time> Recording<T> {
             armed.look(now, t, &mut self.sampler, &mut self.rows);
         }
         self.progress.ticks += 1;
-        self.kept.count_tick();
+        self.current.count_tick();
         self.progress.elapsed_s = now - self.started.steady;
         self.progress.look(&self.rows);
         let flow = watch(Stage::Tick { progress: &self.progress, t, dt, rows: &self.rows });
@@ -330,7 +331,7 @@ impl<T: Time> Recording<T> {
     /// The last facts and the command's results; the run is not sealed yet.
     pub(crate) fn end(mut self) -> Observed {
         // What is merged beside is left as it was, so that the end is quick.
-        self.keeper.iter().for_each(Keeper::hurry);
+        self.housekeeping.iter().for_each(Housekeeping::hurry);
         let t = self.time_at(self.time.monotonic());
         self.sampler.sample_facts(&self.time, t, &mut self.rows);
         if let Some(ended) = &self.ended {
@@ -338,8 +339,10 @@ impl<T: Time> Recording<T> {
         }
         let rest = self.armed.as_mut().map_or(Vec::new(), |armed| armed.end(t, &mut self.rows));
         rest.iter().for_each(|rows| self.rows.append(rows, Micros(0)));
-        let (windows, cost) =
-            self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(self.kept.began().wall, t));
+        let (windows, cost) = self
+            .armed
+            .as_mut()
+            .map_or_else(Default::default, |armed| armed.windows_and_cost(self.current.began().wall, t));
         let outcome = Outcome {
             run: None,
             runs: self.runs,
@@ -348,7 +351,7 @@ impl<T: Time> Recording<T> {
             out_of_time: self.out_of_time,
             progress: self.progress,
             // That of the runs before; the last one adds its own when it is sealed.
-            cpu_s: self.kept.cpu_before() - self.cpu_first,
+            cpu_s: self.current.cpu_before() - self.cpu_first,
             triggered: self.armed.as_ref().map_or(Vec::new(), Armed::triggered),
         };
         let how = Ending {
@@ -360,9 +363,9 @@ impl<T: Time> Recording<T> {
             windows,
             cost,
         };
-        let elapsed_s = (self.last_tick - self.kept.began().steady).max(0.0);
-        let observed = self.kept.end(&mut self.sampler, self.rows, elapsed_s, how);
-        Observed { keeper: self.keeper, of: self.plan.series(), ..observed }
+        let elapsed_s = (self.last_tick - self.current.began().steady).max(0.0);
+        let observed = self.current.end(&mut self.sampler, self.rows, elapsed_s, how);
+        Observed { housekeeping: self.housekeeping, of: self.plan.series(), ..observed }
     }
 }
 

@@ -4,14 +4,14 @@ use fenxi_model::Rows;
 use fenxi_store::StoreError;
 
 use crate::{
-    kept::{Ending, Kept, Moment},
     observed::Observed,
-    plan::Plan,
-    recorder::{Outcome, Stage, Watch, cpu_of},
+    plan::{Plan, Roll},
+    recorder::cpu_of,
     recording::{Broken, Recording},
-    roll::{Grid, Roll, SHORT, is_over},
+    retention,
+    roll::{Grid, SHORT, is_over},
     sampler::{Round, Sampler},
-    tend,
+    stage::{Outcome, Stage, Watch},
     time::Time,
     trigger::Armed,
 };
@@ -23,7 +23,7 @@ const NOISE_US: i64 = 10_000;
 struct Anew {
     plan: Plan,
     sampler: Sampler,
-    /// What was told at the start.
+    /// The options at the start.
     rows: Rows,
 }
 
@@ -34,7 +34,7 @@ impl<T: Time> Recording<T> {
         let interval_s = self.plan.interval_s;
         let every_s = self.plan.roll.as_ref().map(|roll| roll.every_s);
         match every_s {
-            Some(every_s) if is_over(every_s, interval_s, self.kept.began().wall, t) => self.roll(None, watch),
+            Some(every_s) if is_over(every_s, interval_s, self.current.began().wall, t) => self.roll(None, watch),
             _ => Ok(()),
         }
     }
@@ -93,11 +93,11 @@ impl<T: Time> Recording<T> {
         self.sampler.sample_facts(&self.time, t, &mut self.rows);
         self.armed.iter_mut().for_each(|armed| armed.roll(t, &mut self.rows, next.id()));
         let last_rows = std::mem::replace(&mut self.rows, rows);
-        let ended = std::mem::replace(&mut self.kept, next);
+        let ended = std::mem::replace(&mut self.current, next);
         let elapsed_s = self.last_tick - ended.began().steady;
         let (windows, cost) =
-            self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(ended.began().wall, t));
-        let (exit_status, signal, outcome) = (None, None, self.told());
+            self.armed.as_mut().map_or_else(Default::default, |armed| armed.windows_and_cost(ended.began().wall, t));
+        let (exit_status, signal, outcome) = (None, None, self.outcome());
         let how = Ending { at: t, exit_status, signal, outcome, beside_work: false, windows, cost };
         let of = self.plan.series();
         let ended = Observed { of, ..ended.end(&mut self.sampler, last_rows, elapsed_s, how) };
@@ -108,26 +108,26 @@ impl<T: Time> Recording<T> {
         self.sampler.sample_facts(&self.time, at.wall, &mut self.rows);
         if let Some(plan) = plan {
             self.plan = plan;
-            self.armed = Armed::of(&self.plan, self.kept.id(), self.last_tick);
+            self.armed = Armed::from_plan(&self.plan, self.current.id(), self.last_tick);
             // Its counters are remembered from now on.
             self.sampler.sample(&self.time, at.wall, Round::First, &mut self.rows);
             self.last_tick = self.time.monotonic();
         }
         self.runs += 1;
-        let _ = watch(Stage::Rolled { run: self.kept.id(), rows: &self.rows });
+        let _ = watch(Stage::Rolled { run: self.current.id(), rows: &self.rows });
         self.append()?;
-        if let Some(keeper) = &self.keeper {
-            keeper.seal(ended);
+        if let Some(housekeeping) = &self.housekeeping {
+            housekeeping.seal(ended);
         }
-        self.tend();
+        self.apply_retention();
         Ok(())
     }
 
     /// The next run; where the disk is full, the oldest run of the series makes room for it.
-    fn begin_next(&self, plan: Option<&Plan>, sampler: Option<&Sampler>, at: Moment) -> Result<Kept, StoreError> {
+    fn begin_next(&self, plan: Option<&Plan>, sampler: Option<&Sampler>, at: Moment) -> Result<CurrentRun, StoreError> {
         let plan = plan.unwrap_or(&self.plan);
         loop {
-            match Kept::begin(plan, sampler.unwrap_or(&self.sampler), at, cpu_of(plan)) {
+            match CurrentRun::begin(plan, sampler.unwrap_or(&self.sampler), at, cpu_of(plan)) {
                 Err(error) if error.is_full() && self.make_room() => {}
                 begun => return begun,
             }
@@ -135,11 +135,11 @@ impl<T: Time> Recording<T> {
     }
 
     /// Keeps the rows that were gathered. Where the disk is full, but for what sealing the run takes, the oldest runs of the
-    /// series make room; where there are none, the rows of this tick are lost, and said to be.
+    /// series make room; where there are none, the rows of this tick are lost, and reported.
     pub(crate) fn append(&mut self) -> Result<(), Broken> {
         loop {
-            let is_short = self.plan.roll.is_some() && !self.kept.has_room();
-            let error = match if is_short { Err(full()) } else { self.kept.append(&mut self.rows) } {
+            let is_short = self.plan.roll.is_some() && !self.current.has_room();
+            let error = match if is_short { Err(full()) } else { self.current.append(&mut self.rows) } {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -147,9 +147,9 @@ impl<T: Time> Recording<T> {
                 return Err(Broken::Store(error));
             }
             if !self.make_room() {
-                self.kept.lose_rows();
+                self.current.lose_rows();
                 self.progress.missed += 1;
-                self.kept.count_missed(1);
+                self.current.count_missed(1);
                 let text = format!("the rows of a tick are lost: {error}");
                 self.rows.clear();
                 self.rows.event(self.time_at(self.last_tick), "not kept", "recorder", &text);
@@ -161,16 +161,16 @@ impl<T: Time> Recording<T> {
     /// Removes the oldest run of the series; false when there is none that may go.
     fn make_room(&self) -> bool {
         let (Some(store), Some(roll)) = (&self.plan.store, &self.plan.roll) else { return false };
-        tend::make_room(store, &roll.series, None).unwrap_or(false)
+        retention::make_room(store, &roll.series, None).unwrap_or(false)
     }
 
     /// Lets old runs be merged and removed beside sampling.
-    pub(crate) fn tend(&mut self) {
+    pub(crate) fn apply_retention(&mut self) {
         let now = self.time.wall();
-        if let (Some(store), Some(Roll { series, keep, .. }), Some(keeper)) =
-            (&self.plan.store, &self.plan.roll, &self.keeper)
+        if let (Some(store), Some(Roll { series, keep, .. }), Some(housekeeping)) =
+            (&self.plan.store, &self.plan.roll, &self.housekeeping)
         {
-            keeper.tend(store, series, keep, now);
+            housekeeping.apply_retention(store, series, keep, now);
         }
     }
 
@@ -191,7 +191,7 @@ impl<T: Time> Recording<T> {
         Grid::aligned(self.time.wall(), self.time.monotonic(), self.plan.interval_s)
     }
 
-    fn told(&self) -> Outcome {
+    fn outcome(&self) -> Outcome {
         Outcome {
             run: None,
             runs: self.runs,
@@ -205,7 +205,7 @@ impl<T: Time> Recording<T> {
     }
 }
 
-/// What is said of a disk that has just enough room for sealing a run.
+/// The error for a disk that has just enough room for sealing a run.
 fn full() -> StoreError {
     StoreError::Io {
         source: std::io::Error::new(std::io::ErrorKind::StorageFull, "what room is left is for sealing the run"),

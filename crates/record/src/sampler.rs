@@ -87,7 +87,7 @@ impl Sampler {
         }
     }
 
-    /// Begins another run: what is told once in a run is told again. Counters go on, so that no interval is lost.
+    /// Begins another run: facts reported once per run are reported again. Counters go on, so that no interval is lost.
     pub fn begin_next(&mut self, t: Micros, rows: &mut Rows) {
         self.note_refused(rows);
         for active in &mut self.active {
@@ -112,7 +112,7 @@ impl Sampler {
     /// Samples every source that is due.
     pub fn sample(&mut self, time: &impl Time, t: Micros, round: Round, rows: &mut Rows) {
         for active in self.active.iter_mut().filter(|_| round == Round::Last) {
-            // What fails here fails again when it is sampled, and is told then.
+            // What fails here fails again when it is sampled, and is reported then.
             let _ = catch_unwind(AssertUnwindSafe(|| active.collector.finish()));
         }
         for active in &mut self.active {
@@ -149,7 +149,7 @@ impl Sampler {
         self.active.iter().any(|active| active.collector.reads_at_end())
     }
 
-    /// CPU seconds of threads that sources have of their own, since costs were last taken.
+    /// CPU seconds of the sources' own threads, since costs were last taken.
     pub fn cpu_of_threads(&self) -> f64 {
         self.active.iter().map(Active::cpu_of_threads).sum()
     }
@@ -220,7 +220,7 @@ impl Active {
         }
     }
 
-    /// Samples at `now`; what that costs is told by the system's clocks.
+    /// Samples at `now`; the cost is measured by the system's clocks.
     fn sample(&mut self, now: f64, t: Micros, round: Round, rows: &mut Rows) {
         rows.set_source(self.name);
         let rows_before = rows.len();

@@ -1,4 +1,4 @@
-//! Sampling without a schedule and without a run: whoever samples for a recorder elsewhere says when.
+//! Sampling without a schedule and without a run: an agent that samples for a recorder on another host decides when.
 
 use std::{io, sync::Arc};
 
@@ -36,7 +36,7 @@ impl Sampling {
         self.sampler.sample_facts(&Steady, t, rows);
     }
 
-    /// Tells what is told once in a run once more, for a run that begins.
+    /// Reports facts that are reported once per run again, for a run that begins.
     pub fn facts_anew(&mut self, t: Micros, rows: &mut Rows) {
         self.sampler.begin_next(t, rows);
         self.sampler.sample_facts(&Steady, t, rows);
@@ -63,7 +63,7 @@ impl Sampling {
     }
 }
 
-/// The steady clock alone: nobody sleeps by it.
+/// The steady clock alone: no caller sleeps by it.
 struct Steady;
 
 impl Time for Steady {

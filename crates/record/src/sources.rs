@@ -60,7 +60,7 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
             chosen.push(source);
         }
     }
-    // A thread is one row, whoever is asked for it.
+    // A thread is one row, whichever process is asked for.
     if chosen.iter().any(|source| source.spec().name == "thread")
         && let Some(waits) = chosen.iter_mut().find(|source| source.spec().name == "thread_wait")
     {
@@ -73,7 +73,7 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
 pub type Started = (Arc<dyn Source>, bool);
 
 /// The sources that the elements of a list name, which are started besides those that run; for the process `pid` only, if one is
-/// given, where a source can observe single processes: whether it does is told beside it.
+/// given, where a source can observe single processes: the second value says whether it does.
 ///
 /// # Errors
 /// In words: there is no such source or option.
@@ -91,7 +91,7 @@ pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<Started>, String
             named.options.retain(|(name, _)| *name != "server");
             named.options.push(("pid", Some(pid.to_string())));
             if has("slower") && !named.options.iter().any(|(name, _)| *name == "slower") {
-                // Each statement of one session is worth an event of its own.
+                // Each statement of one session is worth its own event.
                 named.options.push(("slower", Some("1us".to_owned())));
             }
         }
@@ -111,7 +111,7 @@ pub fn fills(table: &str) -> Option<&'static dyn Source> {
     Some(if first.spec().default { first } else { collectors.find(|source| source.spec().default).unwrap_or(first) })
 }
 
-/// Elements of a list: commas stand between sources and between options of one as well.
+/// Elements of a list: commas separate sources and options of one as well.
 fn read(list: &[String]) -> Vec<Named<'_>> {
     let mut all: Vec<Named<'_>> = Vec::new();
     for element in list {

@@ -22,9 +22,9 @@ use crate::{Outcome, Plan, Stage, recorder::observe_in, time::Time, wake::Wake};
 /// When the wall clock of the tests begins, and the steady one.
 const BEGIN: (i64, f64) = (1_795_000_000_000_000, 1000.0);
 
-/// A clock that goes on only by waiting, and by what sampling is said to take.
+/// A clock that goes on only by waiting, and by the cost that is set for sampling.
 #[derive(Debug, Default)]
-struct Made {
+struct FakeClock {
     /// Seconds since the begin.
     now: f64,
     /// Seconds by which the wall clock has stepped, from which moment on.
@@ -40,10 +40,10 @@ struct Made {
 }
 
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Made>>);
+struct Shared(Arc<Mutex<FakeClock>>);
 
 impl Shared {
-    fn with<V>(&self, f: impl FnOnce(&mut Made) -> V) -> V {
+    fn with<V>(&self, f: impl FnOnce(&mut FakeClock) -> V) -> V {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -259,6 +259,6 @@ fn who_watches_can_end_it() {
 fn seldom_sources_are_sampled_in_their_own_time_and_at_the_end() {
     // Before the first interval, at 5, 10 and 12 s.
     assert_eq!(record(&Shared::default(), &SELDOM, Some(12.0), MANY).samples, 4);
-    // Once at the end; that of the start is told before the first tick.
+    // Once at the end; that of the start is reported before the first tick.
     assert_eq!(record(&Shared::default(), &AT_BOTH_ENDS, Some(12.0), MANY).samples, 1);
 }

@@ -1,11 +1,11 @@
-//! How far the recorder's clock is from an agent's, as NTP finds it: of many exchanges the fastest tell most, as what a
+//! How far the recorder's clock is from an agent's, as NTP finds it: of many exchanges the fastest are the most exact, as what a
 //! round trip took is all that their answers can be wrong by.
 
 use std::collections::VecDeque;
 
 /// Exchanges that are kept.
 const KEPT: usize = 128;
-/// Seconds of exchanges from which a drift can be told.
+/// Seconds of exchanges from which a drift can be computed.
 const SPAN_S: f64 = 8.0;
 /// What a clock may drift in a second before its drift was seen: crystals are within 100 parts per million.
 const UNSEEN_DRIFT: f64 = 100e-6;
@@ -233,7 +233,7 @@ mod tests {
         }
         let (_, estimate) = wrong_by(&follower, 1060.0, other);
         assert!((estimate.drift + 200e-6).abs() < 10e-6, "{estimate:?}");
-        // Cut off for ten minutes: worse, and it says so.
+        // Cut off for ten minutes: worse, and its error bound shows it.
         let (wrong, late) = wrong_by(&follower, 1660.0, other);
         assert!(wrong < late.uncertainty_s && late.uncertainty_s < 0.005, "{wrong} {late:?}");
     }

@@ -1,6 +1,6 @@
 //! What recorder and agent say to each other: frames of a length, a kind and a body. Rows are bytes, all else is JSON.
 //!
-//! Both sides are of the same version: [`id`] tells whether they are, before anything else is said.
+//! Both sides are of the same version: [`id`] is compared before anything else is sent.
 
 use std::io::{self, Read, Write};
 
@@ -11,7 +11,7 @@ use crate::clock::LONGEST_NS;
 
 /// What the line of an agent or of the script before it begins with; a login may print others.
 pub const MARK: &str = "fenxi-agent: ";
-/// Changed with what is said, or how.
+/// Changed with the protocol.
 const PROTOCOL: u32 = 2;
 /// The longest frame of rows, and of anything else.
 pub const LONGEST: usize = 16 << 20;
@@ -38,7 +38,7 @@ pub fn id() -> String {
     format!("{}-{PROTOCOL}-{hash:016x}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What an agent says of itself, in a line, before the first frame.
+/// An agent's greeting, in a line, before the first frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// See [`id`].
@@ -98,7 +98,7 @@ impl Began {
     }
 }
 
-/// What a recorder says.
+/// A message of the recorder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToAgent {
     /// What to do.
@@ -120,18 +120,18 @@ pub enum ToAgent {
     Stop,
 }
 
-/// What an agent says.
+/// A message of the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromAgent {
-    /// See [`Said`].
-    Said(Said),
+    /// See [`AgentMessage`].
+    Message(AgentMessage),
     /// Compressed rows.
     Rows(Vec<u8>),
 }
 
-/// What an agent says besides rows.
+/// A message of the agent without rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Said {
+pub enum AgentMessage {
     /// Asks for the recorder's time; it is also a sign of life.
     Ping {
         /// Nanoseconds of the agent's monotonic clock.
@@ -139,16 +139,16 @@ pub enum Said {
     },
     /// Sources have started, and it is known how late the clock is.
     Ready,
-    /// It cannot do what it was told.
+    /// It cannot do what was ordered.
     Refused {
         /// Why.
         why: String,
     },
-    /// Everything was said.
+    /// Everything was sent.
     End,
 }
 
-/// Sends what can be told in JSON.
+/// Sends a message as JSON.
 ///
 /// # Errors
 /// When the other side does not take it.
@@ -177,7 +177,7 @@ fn frame(to: &mut impl Write, kind: u8, body: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads what a recorder says; None when it has nothing more to say.
+/// Reads a message of the recorder; None at the end of the stream.
 ///
 /// # Errors
 /// When that is no frame, or breaks off.
@@ -245,7 +245,7 @@ impl Inbox {
         let (length, kind) = split(header)?;
         let Some(body) = rest.get(HEADER..HEADER + length) else { return Ok(None) };
         let frame = match kind {
-            JSON => FromAgent::Said(json(body)?),
+            JSON => FromAgent::Message(json(body)?),
             ROWS => FromAgent::Rows(body.to_vec()),
             _ => return Err(wrong("a frame of an unknown kind")),
         };
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn frames_arrive_whole_however_they_are_cut() {
         let mut bytes = b"Last login: today\nfenxi-agent: hello {}\r\n".to_vec();
-        send(&mut bytes, &Said::Ping { asked: 7 }).unwrap();
+        send(&mut bytes, &AgentMessage::Ping { asked: 7 }).unwrap();
         send_rows(&mut bytes, b"\n\n").unwrap();
         for step in 1..bytes.len() {
             let (mut inbox, mut lines, mut frames) = (Inbox::default(), Vec::new(), Vec::new());
@@ -292,7 +292,10 @@ mod tests {
                 }
             }
             assert_eq!(lines, ["Last login: today", "fenxi-agent: hello {}"]);
-            assert_eq!(frames, [FromAgent::Said(Said::Ping { asked: 7 }), FromAgent::Rows(b"\n\n".to_vec())]);
+            assert_eq!(
+                frames,
+                [FromAgent::Message(AgentMessage::Ping { asked: 7 }), FromAgent::Rows(b"\n\n".to_vec())]
+            );
         }
     }
 

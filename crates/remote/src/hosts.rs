@@ -17,13 +17,13 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     frame::{Began, Order},
-    link::{Link, Phase, Room, Waited},
+    link::{Link, Phase, RowBudget, Waited},
     program::Programs,
     session::steady_ns,
     target::Target,
 };
 
-/// How often somebody who waits for hosts is told.
+/// How often progress is reported while waiting for hosts.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the last rows of all hosts are waited for at the end, whatever comes: with what it takes to end the ways to them, a
 /// recording is over within two seconds.
@@ -85,7 +85,7 @@ struct Crew {
 }
 
 impl Hosts {
-    /// Connects to `targets` all at once; `host` is the recorder's own. `tell` is told of what takes time; it gives whether to go on.
+    /// Connects to `targets` all at once; `host` is the recorder's own. `notify` is called with what takes time; it gives whether to go on.
     ///
     /// # Errors
     /// When two have one name, a list of sources is wrong, or a host cannot be reached and is wanted from the start.
@@ -93,7 +93,7 @@ impl Hosts {
         targets: &[Target],
         wanted: Wanted,
         host: &str,
-        tell: &mut dyn FnMut(&str) -> bool,
+        notify: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Hosts, HostsError> {
         let orders = orders(targets, &wanted, host).map_err(HostsError::Named)?;
         let hosts = Hosts {
@@ -102,7 +102,7 @@ impl Hosts {
             is_patient: wanted.is_patient,
             crew: Mutex::default(),
         };
-        let crew = hosts.reach(tell)?;
+        let crew = hosts.reach(notify)?;
         *hosts.crew.lock().unwrap_or_else(PoisonError::into_inner) = Some(crew);
         Ok(hosts)
     }
@@ -120,8 +120,8 @@ impl Hosts {
     }
 
     /// Connects to all of them.
-    fn reach(&self, tell: &mut dyn FnMut(&str) -> bool) -> Result<Arc<Crew>, HostsError> {
-        let room = Arc::new(Room::of(self.targets.len()));
+    fn reach(&self, notify: &mut dyn FnMut(&str) -> bool) -> Result<Arc<Crew>, HostsError> {
+        let room = Arc::new(RowBudget::for_hosts(self.targets.len()));
         let links = self.targets.iter().map(|(target, order)| {
             let (programs, room) = (Arc::clone(&self.programs), Arc::clone(&room));
             Arc::new(Link::new(target.clone(), order.clone(), programs, self.is_patient, room))
@@ -133,18 +133,18 @@ impl Hosts {
             let thread = thread.spawn(move || link.keep())?;
             crew.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
-        crew.wait(tell)?;
+        crew.wait(notify)?;
         Ok(crew)
     }
 }
 
 impl Crew {
     /// Waits until every host samples, or cannot be reached.
-    fn wait(&self, tell: &mut dyn FnMut(&str) -> bool) -> Result<(), HostsError> {
+    fn wait(&self, notify: &mut dyn FnMut(&str) -> bool) -> Result<(), HostsError> {
         loop {
             let links = &self.links;
             let messages: Vec<String> = links.iter().flat_map(|link| link.take_messages()).collect();
-            let goes_on = messages.iter().all(|message| tell(message)) && tell("");
+            let goes_on = messages.iter().all(|message| notify(message)) && notify("");
             let is_waiting = |link: &Arc<Link>| match link.phase() {
                 Phase::Connecting => !(link.is_patient && link.why().is_some()),
                 Phase::Live | Phase::Ending | Phase::Ended => false,
@@ -200,18 +200,18 @@ impl Source for Hosts {
             Some(crew) => crew,
             None => self.reach(&mut |_| true).map_err(|error| SourceError::Refused(error.to_string()))?,
         };
-        Ok(Box::new(Gathering { crew, has_begun: false, until: None }))
+        Ok(Box::new(HostsCollector { crew, has_begun: false, until: None }))
     }
 }
 
-struct Gathering {
+struct HostsCollector {
     crew: Arc<Crew>,
     has_begun: bool,
     /// Until when last rows are waited for, once they were asked for.
     until: Option<Instant>,
 }
 
-impl Collector for Gathering {
+impl Collector for HostsCollector {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let links = &self.crew.links;
         if !std::mem::replace(&mut self.has_begun, true) {

@@ -1,4 +1,4 @@
-//! Other hosts of a recording: a command (`ssh`, unless said otherwise) reaches each of them, and an agent at its other end samples
+//! Other hosts of a recording: a command (`ssh` by default) reaches each of them, and an agent at its other end samples
 //! there and sends rows through the pipe. Nothing listens at any port.
 //!
 //! [`Hosts`] is the recorder's end, a source like any other; [`agent`] is the other one. A thread for each host takes what comes
@@ -8,22 +8,22 @@
 pub mod agent;
 mod clock;
 mod codec;
-mod elsewhere;
 mod frame;
-mod greet;
-mod hosts;
+mod handshake;
 #[cfg(test)]
-mod liars;
+mod hostile_agents;
+mod hosts;
 mod link;
 mod pipe;
 mod program;
+mod remote_command;
 mod script;
 mod session;
+mod shell_words;
 mod target;
-mod words;
 
-pub use elsewhere::Elsewhere;
 pub use frame::id;
 pub use hosts::{Hosts, HostsError, Wanted};
 pub use program::{Programs, hash};
+pub use remote_command::RemoteCommand;
 pub use target::Target;

@@ -13,7 +13,7 @@ use fenxi_sys::signal::Signals;
 
 use crate::{
     frame::{Began, Order, ToAgent, send},
-    greet::LOOK,
+    handshake::LOOK,
     pipe::Input,
     program::Programs,
     session::{self, Ended},
@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const GOOD: Duration = Duration::from_secs(60);
 /// Lines of a transport that are kept as notes.
 const LINES: usize = 20;
-/// Characters of what another host says about itself that are kept.
+/// Characters of another host's messages that are kept.
 const MOST_WORDS: usize = 500;
 /// About how many bytes of rows of all hosts may wait for the recorder's next tick.
 const MOST_WAITING: usize = 32 << 20;
@@ -39,7 +39,7 @@ pub enum Phase {
     Connecting,
     /// It samples, or would if the recording had begun.
     Live,
-    /// It was told that the recording has ended.
+    /// It was notified that the recording has ended.
     Ending,
     /// Nothing more will come.
     Ended,
@@ -58,17 +58,17 @@ pub enum Waited {
 
 /// Room for rows that wait for the recorder, which all hosts share.
 #[derive(Debug)]
-pub struct Room {
+pub struct RowBudget {
     /// About how many bytes wait.
     waiting: AtomicUsize,
     /// How many of a host may, however many there are of others.
     share: usize,
 }
 
-impl Room {
+impl RowBudget {
     /// For so many hosts.
-    pub fn of(hosts: usize) -> Room {
-        Room { waiting: AtomicUsize::new(0), share: MOST_WAITING / hosts.max(1) }
+    pub fn for_hosts(hosts: usize) -> RowBudget {
+        RowBudget { waiting: AtomicUsize::new(0), share: MOST_WAITING / hosts.max(1) }
     }
 
     /// Whether no more is to be read of a host of which so much waits.
@@ -88,7 +88,7 @@ pub struct Link {
     /// Whether it is tried again though it could not be reached at first.
     pub is_patient: bool,
     /// Room for its rows.
-    pub room: Arc<Room>,
+    pub room: Arc<RowBudget>,
     /// The way to it.
     pub input: Input,
     state: Mutex<State>,
@@ -103,11 +103,11 @@ struct State {
     rows: Rows,
     /// About how many bytes these are.
     waiting: usize,
-    /// What happened, and when: a kind of event and what is to be said.
+    /// What happened, and when: a kind of event and its message.
     events: Vec<(Instant, &'static str, String)>,
     notes: Vec<String>,
     lines: usize,
-    /// What whoever waits for the host may be told.
+    /// Progress messages for the waiting thread.
     messages: Vec<String>,
     /// Why it is not there.
     why: Option<String>,
@@ -130,7 +130,7 @@ impl State {
 
 impl Link {
     /// A host that is not connected yet.
-    pub fn new(target: Target, order: Order, programs: Arc<Programs>, is_patient: bool, room: Arc<Room>) -> Link {
+    pub fn new(target: Target, order: Order, programs: Arc<Programs>, is_patient: bool, room: Arc<RowBudget>) -> Link {
         let state = State {
             phase: Phase::Connecting,
             began: None,
@@ -162,7 +162,7 @@ impl Link {
         changed
     }
 
-    /// Keeps the host connected until the recording ends: the work of a thread of its own.
+    /// Keeps the host connected until the recording ends: the work of its own thread.
     pub fn keep(&self) {
         // A signal is for the thread that records.
         let _ = Signals::all().block();
@@ -277,13 +277,13 @@ impl Link {
         self.room.waiting.fetch_add(size, Ordering::Relaxed);
     }
 
-    /// Tells whoever waits for the host.
-    pub fn tell(&self, message: &str) {
+    /// Reports progress to the waiting thread.
+    pub fn notify(&self, message: &str) {
         self.change(|state| state.messages.push(format!("{}: {message}", self.target.name)));
     }
 
-    /// Keeps what the transport said about itself.
-    pub fn tell_lines(&self, lines: Vec<String>) {
+    /// Keeps messages of the transport.
+    pub fn notify_lines(&self, lines: Vec<String>) {
         if lines.is_empty() {
             return;
         }
@@ -291,7 +291,7 @@ impl Link {
         for line in lines {
             if state.lines < LINES {
                 state.lines += 1;
-                state.notes.push(format!("the transport says: {line}"));
+                state.notes.push(format!("message of the transport: {line}"));
             }
         }
     }
@@ -335,12 +335,12 @@ impl Link {
         self.lock().why.clone()
     }
 
-    /// What whoever waits for it may be told.
+    /// Progress messages for the waiting thread.
     pub fn take_messages(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().messages)
     }
 
-    /// Tells it that the recording began.
+    /// Notifies it that the recording began.
     pub fn begin(&self, began: Began) {
         let is_live = self.change(|state| {
             state.began = Some(began);
@@ -351,14 +351,14 @@ impl Link {
         }
     }
 
-    /// Asks it for its facts once more; one that is connected to later tells them anyway.
+    /// Asks it for its facts once more; one that is connected to later sends them anyway.
     pub fn facts_anew(&self) {
         if self.phase() == Phase::Live {
             self.say(&ToAgent::Facts);
         }
     }
 
-    /// Tells it that the recording has ended; the rest of its rows comes then, and is taken until `until`.
+    /// Notifies it that the recording has ended; the rest of its rows comes then, and is taken until `until`.
     pub fn stop(&self, until: Instant) {
         let was_live = self.change(|state| {
             state.until = Some(until);

@@ -21,7 +21,7 @@ use rustix::{
 
 /// Bytes that are read at once.
 const AT_ONCE: usize = 64 << 10;
-/// Reads of what it said last.
+/// Reads of its last messages.
 const LAST_READS: usize = 64;
 /// How long a command at another host may take to end once its output has.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ pub struct Input(Mutex<Pipe>);
 #[derive(Debug, Default)]
 struct Pipe {
     fd: Option<Arc<OwnedFd>>,
-    /// What was said and not taken yet.
+    /// Bytes written and not taken yet.
     untaken: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ impl Input {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says `bytes` behind what was said before, now or as soon as they are taken; waits for nothing.
+    /// Queues `bytes` behind earlier ones, and writes them as soon as they are taken; waits for nothing.
     ///
     /// # Errors
     /// When the other side has taken nothing for long, or there is none.
@@ -78,7 +78,7 @@ impl Input {
         let put = pipe.put(&pipe.untaken)?;
         pipe.untaken.drain(..put);
         if pipe.untaken.len() > MOST_UNTAKEN {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it takes nothing of what it is told"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not read what it is sent"));
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Input {
     pub fn write(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
         let mut taken = Instant::now();
         loop {
-            // Whoever closes it need not wait for this.
+            // Closing it need not wait for this.
             let fd = {
                 let pipe = self.lock();
                 let put = pipe.put(bytes)?;
@@ -106,7 +106,7 @@ impl Input {
         }
     }
 
-    /// Tells the other side that nothing more will come.
+    /// Signals the end of input to the other side.
     pub fn close(&self) {
         *self.lock() = Pipe::default();
     }
@@ -132,8 +132,8 @@ pub struct Transport {
     child: Child,
     output: Option<ChildStdout>,
     errors: Option<ChildStderr>,
-    /// The last that it said about itself.
-    said: String,
+    /// The last lines of its standard error.
+    partial: String,
     /// Lines of that which were not taken yet.
     lines: Vec<String>,
 }
@@ -168,7 +168,7 @@ impl Transport {
             fcntl_setfl(&fd, OFlags::NONBLOCK)?;
             input.open(fd);
         }
-        Ok(Transport { child, output, errors, said: String::new(), lines: Vec::new() })
+        Ok(Transport { child, output, errors, partial: String::new(), lines: Vec::new() })
     }
 
     /// Waits for bytes of the other side, at most so long.
@@ -204,33 +204,33 @@ impl Transport {
         let mut bytes = [0; 4096];
         match errors.read(&mut bytes) {
             Ok(n) if n > 0 => {
-                self.said.push_str(&String::from_utf8_lossy(&bytes[..n]));
-                while let Some(end) = self.said.find('\n') {
-                    let line: String = self.said.drain(..=end).collect();
+                self.partial.push_str(&String::from_utf8_lossy(&bytes[..n]));
+                while let Some(end) = self.partial.find('\n') {
+                    let line: String = self.partial.drain(..=end).collect();
                     self.lines.push(line.trim().to_owned());
                 }
                 // A line without an end is no reason to grow.
-                if self.said.len() > 4096 {
-                    self.lines.push(std::mem::take(&mut self.said));
+                if self.partial.len() > 4096 {
+                    self.lines.push(std::mem::take(&mut self.partial));
                 }
             }
             _ => self.errors = None,
         }
     }
 
-    /// What it said about itself since the last call, in lines.
+    /// Lines of its standard error since the last call.
     pub fn take_lines(&mut self) -> Vec<String> {
         self.lines.drain(..).filter(|line| !line.is_empty()).collect()
     }
 
-    /// Its output, for whoever reads that alone; the process is left to end by itself.
+    /// Its output, for a caller that reads that alone; the process is left to end by itself.
     ///
     /// # Errors
     /// When it was closed.
     pub fn into_output(mut self) -> io::Result<ChildStdout> {
         let output = self.output.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut child = self.child;
-        // What it says about itself is read on, so that it does not hang in it, and it is reaped.
+        // Its standard error is read on, so that it does not block, and it is reaped.
         let errors = self.errors.take();
         std::thread::Builder::new().name("transport".to_owned()).spawn(move || {
             let _ = Signals::all().block();
@@ -240,7 +240,7 @@ impl Transport {
         Ok(output)
     }
 
-    /// Waits for its end after that of its output; gives its exit status, as a shell does, and the last that it said.
+    /// Waits for its end after that of its output; gives its exit status, as a shell does, and the last lines of its standard error.
     pub fn wait(mut self, input: &Input) -> (i32, Vec<String>) {
         input.close();
         if !self.has_ended(FAREWELL) {
@@ -267,7 +267,7 @@ impl Transport {
         if lines.is_empty() { status } else { format!("{status}: {}", lines.join("; ")) }
     }
 
-    /// What it said about itself until its end, in lines, also one that it did not end.
+    /// Lines of its standard error until its end, also one that it did not end.
     fn last_lines(&mut self) -> Vec<String> {
         // What it has left behind may go on for ever.
         for _ in 0..LAST_READS {
@@ -276,7 +276,7 @@ impl Transport {
             }
         }
         let mut lines = self.take_lines();
-        lines.extend((!self.said.trim().is_empty()).then(|| self.said.trim().to_owned()));
+        lines.extend((!self.partial.trim().is_empty()).then(|| self.partial.trim().to_owned()));
         lines
     }
 

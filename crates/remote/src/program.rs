@@ -40,7 +40,7 @@ impl Programs {
     ///
     /// # Errors
     /// In words: there is none, or it cannot be read.
-    pub fn of(&self, machine: &str) -> Result<Arc<Program>, String> {
+    pub fn for_machine(&self, machine: &str) -> Result<Arc<Program>, String> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = read.get(machine) {
             return Ok(Arc::clone(program));
@@ -73,7 +73,7 @@ impl Programs {
             return Ok(path);
         }
         if machine == std::env::consts::ARCH {
-            // It may lack libraries there; then the host says so.
+            // It may lack libraries there; then the host reports it.
             return Ok(own);
         }
         Err(format!(
@@ -115,9 +115,9 @@ mod tests {
     fn the_program_is_for_the_machine_or_it_is_said_what_to_do() {
         let own = std::env::current_exe().unwrap();
         assert_eq!(machine_of(&own).unwrap(), Some(std::env::consts::ARCH));
-        let wrong = Programs::new(Some(own.clone())).of("riscv64").unwrap_err();
+        let wrong = Programs::new(Some(own.clone())).for_machine("riscv64").unwrap_err();
         assert!(wrong.contains("and the host is riscv64"), "{wrong}");
-        let none = Programs::new(None).of("riscv64").unwrap_err();
+        let none = Programs::new(None).for_machine("riscv64").unwrap_err();
         assert!(none.contains("scripts/static riscv64"), "{none}");
     }
 

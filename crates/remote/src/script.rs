@@ -1,4 +1,4 @@
-//! What is said to the shell at the other end: it looks for a program of the same version, or asks for one.
+//! The bootstrap script sent to the remote shell: it looks for a program of the same version, or asks for one.
 //!
 //! The transport runs `sh`, and the script comes through the pipe: no word has to survive the quoting of ssh, docker or kubectl.
 //! A shell may read ahead, so nothing is sent behind the script before it has answered.
@@ -66,14 +66,14 @@ pub fn script(id: &str, own: &str, words: &[String]) -> String {
     SCRIPT.replace("@ID@", id).replace("@OWN@", own).replace("@MARK@", MARK).replace("@WORDS@", &quoted.join(" "))
 }
 
-/// What the script says.
+/// An answer of the script.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// An agent runs, and says so.
+    /// An agent runs.
     Hello(String),
     /// It wants a program for a machine, packed or not.
     Wants {
-        /// As uname(1) says.
+        /// As uname(1) prints it.
         machine: String,
         /// Whether it can unpack it.
         packed: bool,
@@ -85,7 +85,7 @@ pub enum Answer {
 impl Answer {
     /// Reads a line; None when it is something that a login printed.
     pub fn read(line: &str) -> Option<Answer> {
-        // A prompt or a colour may stand before it.
+        // A prompt or a colour may precede it.
         let (_, said) = line.split_once(MARK)?;
         if let Some(hello) = said.strip_prefix("hello ") {
             return Some(Answer::Hello(hello.to_owned()));

@@ -10,8 +10,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     codec::Decoder,
-    frame::{FromAgent, Inbox, Said, ToAgent, send},
-    greet::{Greeter, Unmet},
+    frame::{AgentMessage, FromAgent, Inbox, ToAgent, send},
+    handshake::{Handshake, HandshakeError},
     link::{Link, Phase},
     pipe::{Came, Transport},
 };
@@ -22,19 +22,19 @@ const START: Duration = Duration::from_secs(60);
 pub const LOST: Duration = Duration::from_secs(5);
 /// After so long it is connected to anew.
 const ANEW: Duration = Duration::from_secs(20);
-/// How long the way to an agent may take to end by itself: when the agent has said everything, and when it has not.
+/// How long the way to an agent may take to end by itself: when the agent has sent everything, and when it has not.
 const WAY_ENDS: (Duration, Duration) = (Duration::from_millis(400), Duration::from_millis(100));
 
 /// How a connection ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// Everything was said.
+    /// Everything was sent.
     Done,
     /// Nothing more is wanted of it, or not any longer.
     Unwanted,
     /// It was lost, for this reason; it may come back.
     Lost(String),
-    /// The other side cannot do what it is told, and never will.
+    /// The other side cannot do what is ordered, and never will.
     Refused(String),
     /// The transport has ended by itself: how, is known when it was reaped.
     ByItself,
@@ -50,9 +50,9 @@ pub fn run(link: &Link) -> Ended {
         }
     };
     let ended = meet(link, &mut transport).and_then(|mut session| session.listen(&mut transport));
-    // Of one that ended by itself, what it said last is why.
+    // Of one that ended by itself, its last message is why.
     if !matches!(ended, Ok(()) | Err(Ended::ByItself)) {
-        link.tell_lines(transport.take_lines());
+        link.notify_lines(transport.take_lines());
     }
     let patience = match &ended {
         Err(Ended::Done) => WAY_ENDS.0,
@@ -66,20 +66,20 @@ pub fn run(link: &Link) -> Ended {
     }
 }
 
-/// Gets an agent to run there, and tells it what to do.
+/// Gets an agent to run there, and sends it the order.
 fn meet<'a>(link: &'a Link, transport: &mut Transport) -> Result<Session<'a>, Ended> {
-    let greeter = Greeter {
+    let handshake = Handshake {
         programs: &link.programs,
         words: &[],
-        tell: &|message| link.tell(message),
+        notify: &|message| link.notify(message),
         is_unwanted: &|| link.is_closed(),
     };
-    let inbox = match greeter.greet(transport, &link.input) {
+    let inbox = match handshake.run(transport, &link.input) {
         Ok(inbox) => inbox,
-        Err(Unmet::Lost(why)) => return Err(Ended::Lost(why)),
-        Err(Unmet::Refused(why)) => return Err(Ended::Refused(why)),
-        Err(Unmet::Ended) => return Err(Ended::ByItself),
-        Err(Unmet::Unwanted) => return Err(Ended::Unwanted),
+        Err(HandshakeError::Lost(why)) => return Err(Ended::Lost(why)),
+        Err(HandshakeError::Refused(why)) => return Err(Ended::Refused(why)),
+        Err(HandshakeError::Ended) => return Err(Ended::ByItself),
+        Err(HandshakeError::Unwanted) => return Err(Ended::Unwanted),
     };
     let session = Session { link, inbox, heard: Instant::now(), is_silent: false };
     session.say(&ToAgent::Order(link.order.clone()))?;
@@ -105,7 +105,7 @@ impl Session<'_> {
         send(&mut bytes, message).and_then(|()| self.link.input.say(&bytes)).map_err(lost)
     }
 
-    /// Takes what the agent says; Ok when its end of the pipe was closed.
+    /// Handles the agent's messages; Ok when its end of the pipe was closed.
     fn listen(&mut self, transport: &mut Transport) -> Step {
         let mut decoder = Decoder::new().map_err(lost)?;
         let begun = Instant::now();
@@ -116,14 +116,14 @@ impl Session<'_> {
             {
                 match frame {
                     FromAgent::Rows(bytes) => self.rows(&mut decoder, &bytes)?,
-                    FromAgent::Said(said) => self.hear(said, now)?,
+                    FromAgent::Message(reported) => self.hear(reported, now)?,
                 }
             }
-            self.link.tell_lines(transport.take_lines());
+            self.link.notify_lines(transport.take_lines());
             if self.link.is_closed() {
                 return Err(Ended::Unwanted);
             }
-            // What it was told while it took nothing.
+            // Messages queued while it took nothing.
             self.link.input.say(&[]).map_err(lost)?;
             if !self.link.is_live() && begun.elapsed() > START {
                 return Err(Ended::Lost(format!("its sources did not start within {} s", START.as_secs())));
@@ -155,18 +155,18 @@ impl Session<'_> {
         decoded.map_err(lost)
     }
 
-    fn hear(&self, said: Said, now: i64) -> Step {
-        match said {
-            Said::Ping { asked } => self.say(&ToAgent::Pong { asked, got: now, sent: steady_ns() }),
-            Said::Ready => {
+    fn hear(&self, reported: AgentMessage, now: i64) -> Step {
+        match reported {
+            AgentMessage::Ping { asked } => self.say(&ToAgent::Pong { asked, got: now, sent: steady_ns() }),
+            AgentMessage::Ready => {
                 if let Some(began) = self.link.ready() {
                     self.say(&ToAgent::Begin(began))?;
                 }
                 Ok(())
             }
-            Said::Refused { why } => Err(Ended::Refused(why)),
-            Said::End if self.link.phase() == Phase::Ending => Err(Ended::Done),
-            Said::End => Err(Ended::Lost("the agent ended".to_owned())),
+            AgentMessage::Refused { why } => Err(Ended::Refused(why)),
+            AgentMessage::End if self.link.phase() == Phase::Ending => Err(Ended::Done),
+            AgentMessage::End => Err(Ended::Lost("the agent ended".to_owned())),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A host as `--on` names it: what it is called in the run, and the command that reaches it.
 
-use crate::words;
+use crate::shell_words;
 
 /// A host to be recorded besides this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Target {
     pub transport: Vec<String>,
 }
 
-/// Without a terminal, and never asking for a password: nobody could type it.
+/// Without a terminal, and never asking for a password: it could not be typed.
 const SSH: [&str; 5] = ["ssh", "-T", "-o", "BatchMode=yes", "--"];
 
 /// Commands that run another one behind them, and so are no hosts although they are a single word.
@@ -27,7 +27,7 @@ impl Target {
             Some((name, way)) => (Some(name), way),
             None => (None, text),
         };
-        let mut words = words::split(way)?;
+        let mut words = shell_words::split(way)?;
         let transport = match words.as_slice() {
             [] => return Err("no host and no command; expected HOST, NAME=HOST or NAME=COMMAND".to_owned()),
             [command] if name.is_some() && COMMANDS.contains(&command.as_str()) => std::mem::take(&mut words),

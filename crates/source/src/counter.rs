@@ -27,14 +27,14 @@ pub enum Step {
 }
 
 impl Counter {
-    /// Takes the counter's value now and tells how far it went since the value before.
+    /// Takes the counter's value now and returns the difference to the value before.
     pub fn step(&mut self, now: u64, width: Width) -> Step {
         let Some(last) = self.last.replace(now) else { return Step::First };
         if now >= last {
             return Step::By(now - last);
         }
         let wrapped = u64::from(u32::MAX) + 1 - last.min(u64::from(u32::MAX)) + now;
-        // A wrap of a 32-bit counter: it stood in the upper half and now stands in the lower one.
+        // A wrap of a 32-bit counter: it was in the upper half and is now in the lower one.
         let near_wrap = last <= u64::from(u32::MAX) && last >= 1 << 31 && now < 1 << 31;
         if width == Width::Bits32 && near_wrap { Step::By(wrapped) } else { Step::Reset }
     }

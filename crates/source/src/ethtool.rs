@@ -47,22 +47,22 @@ impl Ethtool {
     /// The names of the driver's counters.
     ///
     /// # Errors
-    /// When the driver does not tell, or the interface is gone.
+    /// When the driver does not support it, or the interface is gone.
     pub fn names(&mut self, interface: &str) -> io::Result<Vec<Box<str>>> {
         let n = self.n_counters(interface);
         // cmd, string_set, len, then names of 32 bytes each.
         self.prepare(2 + room(n) * NAME / 8, ETHTOOL_GSTRINGS, ETH_SS_STATS);
         self.ask(interface)?;
         let bytes: Vec<u8> = self.buffer.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let told = low(self.buffer[1]) as usize;
-        let names = bytes[12..].chunks_exact(NAME).take(told.min(n));
+        let reported = low(self.buffer[1]) as usize;
+        let names = bytes[12..].chunks_exact(NAME).take(reported.min(n));
         Ok(names.map(|name| String::from_utf8_lossy(name.split(|b| *b == 0).next().unwrap_or(&[])).into()).collect())
     }
 
     /// The driver's counters now, in the order of their names.
     ///
     /// # Errors
-    /// When the driver does not tell, or the interface is gone.
+    /// When the driver does not support it, or the interface is gone.
     pub fn counters(&mut self, interface: &str) -> io::Result<&[u64]> {
         let n = self.n_counters(interface);
         // cmd, n_stats, then 64-bit counters.
@@ -100,7 +100,7 @@ fn room(n: usize) -> usize {
     2 * n + 4096
 }
 
-/// Two 32-bit numbers as they stand in memory.
+/// Two 32-bit numbers as they are in memory.
 fn pair(first: u32, second: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&first.to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Facts that a person gives with a recording: what the machine does not tell by itself.
+//! Facts that a person gives with a recording: what the machine does not know itself.
 
 use fenxi_model::{
     Rows,
@@ -23,11 +23,11 @@ pub struct GivenFact {
     pub host: Option<String>,
     /// What it is called.
     pub name: String,
-    /// What it says.
+    /// Its value.
     pub value: String,
 }
 
-/// Facts by name, each a text; told once, at the start, under the topic `given`.
+/// Facts by name, each a text; reported once, at the start, under the topic `given`.
 #[derive(Clone, Debug)]
 pub struct GivenFacts {
     facts: Vec<GivenFact>,
@@ -53,13 +53,13 @@ impl Source for GivenFacts {
 impl Collector for GivenFacts {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         for GivenFact { host, name, value } in self.facts.drain(..) {
-            tell(rows, tick, host.as_deref(), ["given", &name, &value]);
+            report(rows, tick, host.as_deref(), ["given", &name, &value]);
         }
         Ok(())
     }
 }
 
-fn tell(rows: &mut Rows, tick: Tick, host: Option<&str>, [topic, name, value]: [&str; 3]) {
+fn report(rows: &mut Rows, tick: Tick, host: Option<&str>, [topic, name, value]: [&str; 3]) {
     let own = rows.host().to_owned();
     rows.set_host(host.unwrap_or(&own));
     rows.row(&TABLE, tick.t, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
@@ -75,7 +75,7 @@ static ROLES: Spec = Spec {
     live: false,
 };
 
-/// What hosts are there for, as a person says: the fact `role` of the topic `host`.
+/// The purpose of hosts, as given by a person: the fact `role` of the topic `host`.
 #[derive(Clone, Debug)]
 pub struct Roles {
     /// Hosts, each with its role.
@@ -102,7 +102,7 @@ impl Source for Roles {
 impl Collector for Roles {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         for (host, role) in self.roles.drain(..) {
-            tell(rows, tick, Some(&host), ["host", "role", &role]);
+            report(rows, tick, Some(&host), ["host", "role", &role]);
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub use given::{GivenFact, GivenFacts, Roles};
 pub use options::{Changes, Opt, Options, Takes, Value};
 pub use proc::{
     SOURCES,
-    cpu_time::{Accounting, CpuTime, Given, Measure, Seen, thread_ticks_ns, timer_tick_ns},
+    cpu_time::{Accounting, AccountingKind, CpuRun, CpuTime, Measure, thread_ticks_ns, timer_tick_ns},
     process::{CpuTimes, Matches, Selection},
 };
 
@@ -40,7 +40,7 @@ pub trait Source: Send + Sync {
     /// recorder notes it and goes on without this source.
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError>;
 
-    /// What may be said of it on a command line.
+    /// Its options on a command line.
     fn options(&self) -> &'static [Opt] {
         &[]
     }
@@ -84,7 +84,7 @@ pub trait Collector: Send {
     /// Only when nothing could be read at all; the recorder notes it and tries again next tick.
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError>;
 
-    /// Another run begins while it goes on: what it told once is told again, now or when it is known.
+    /// Another run begins while it goes on: facts reported once are reported again, now or when it is known.
     fn begin_next(&mut self, _t: Micros, _rows: &mut Rows) {}
 
     /// Whether much of what it reads comes seldom, and at the end: then there is a last sample in any case.
@@ -101,7 +101,7 @@ pub trait Collector: Send {
     /// counts from now, so that sources which wait do so at the same time.
     fn finish(&mut self) {}
 
-    /// CPU seconds that threads of its own have used so far; what `sample` itself uses is measured anyway.
+    /// CPU seconds that its own threads have used so far; what `sample` itself uses is measured anyway.
     fn cpu_of_threads(&self) -> f64 {
         0.0
     }
@@ -162,9 +162,9 @@ pub struct Spec {
     pub tables: &'static [&'static Table],
     /// When it is sampled.
     pub take: Take,
-    /// Whether it is recorded unless told otherwise.
+    /// Whether it is recorded by default.
     pub default: bool,
-    /// Whether the live page shows it unless told otherwise: those of few rows that cost little.
+    /// Whether the live page shows it by default: those of few rows that cost little.
     pub live: bool,
 }
 
@@ -189,7 +189,7 @@ pub enum SourceError {
     /// A file could not be read; the text names it.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It cannot be had; the text says what, why and the way out.
+    /// It is not available; the text has what, why and the way out.
     #[error("{0}")]
     Refused(String),
     /// The system does not offer this at all.

@@ -82,7 +82,7 @@ pub enum Takes {
     Text {
         /// Its placeholder in help.
         what: &'static str,
-        /// Says what is wrong with a text.
+        /// Reports what is wrong with a text.
         check: fn(&str) -> Result<(), String>,
     },
 }
@@ -222,7 +222,7 @@ fn excludes(option: &Opt, other: Option<&Opt>) -> bool {
 }
 
 impl Takes {
-    /// What a text says. Of an option that takes nothing there is none.
+    /// The value in a text. An option without a value has none.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -294,13 +294,13 @@ mod tests {
     #[test]
     fn what_cannot_be_is_told() {
         let mut options = Options::new(DECLARED);
-        let mut said = |name: &str, value: Option<&str>| options.give(name, value).unwrap_err();
-        assert_eq!(said("tap", None), "there is no option `tap`; there are light, pid, top, by, slower, until");
-        assert_eq!(said("top", Some("101")), "`top` is `101`: more than 100");
-        assert_eq!(said("by", Some("x")), "`by` is `x`: expected one of call, process");
-        assert_eq!(said("by", None), "`by` wants a value: by=…");
-        assert_eq!(said("light", Some("1")), "`light` takes no value; `1` is one");
-        assert_eq!(said("pid", Some("x")), "`pid` is `x`: expected numbers of processes");
+        let mut message = |name: &str, value: Option<&str>| options.give(name, value).unwrap_err();
+        assert_eq!(message("tap", None), "there is no option `tap`; there are light, pid, top, by, slower, until");
+        assert_eq!(message("top", Some("101")), "`top` is `101`: more than 100");
+        assert_eq!(message("by", Some("x")), "`by` is `x`: expected one of call, process");
+        assert_eq!(message("by", None), "`by` wants a value: by=…");
+        assert_eq!(message("light", Some("1")), "`light` takes no value; `1` is one");
+        assert_eq!(message("pid", Some("x")), "`pid` is `x`: expected numbers of processes");
         assert_eq!(options.give("light", None), Ok(()));
         assert_eq!(options.give("pid", Some("1")), Err("`pid` makes no sense with `light`".to_owned()));
     }

@@ -60,12 +60,12 @@ const SIZE: u32 = 64;
 const _: () = assert!(size_of::<Attributes>() == SIZE as usize, "PERF_ATTR_SIZE_VER0");
 
 impl Attributes {
-    fn of(event: Event) -> Attributes {
+    fn for_event(event: Event) -> Attributes {
         Attributes { kind: event.kind, size: SIZE, config: event.config, ..Attributes::default() }
     }
 }
 
-/// Events of one CPU, counted from when they were opened, whoever runs there.
+/// Events of one CPU, counted from when they were opened, whichever task runs there.
 #[derive(Debug)]
 pub struct Group {
     leader: OwnedFd,
@@ -84,7 +84,7 @@ impl Group {
         let Some((first, others)) = events.split_first().filter(|_| events.len() <= MOST) else {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         };
-        let attributes = |event: &Event| Attributes { read_format: FORMAT_GROUP, ..Attributes::of(*event) };
+        let attributes = |event: &Event| Attributes { read_format: FORMAT_GROUP, ..Attributes::for_event(*event) };
         let leader = open(&attributes(first), cpu, None)?;
         let others =
             others.iter().map(|event| open(&attributes(event), cpu, Some(&leader))).collect::<io::Result<Vec<_>>>()?;
@@ -110,19 +110,19 @@ impl Group {
     }
 }
 
-/// An event that comes every `period_ns` on `cpu`, whoever runs there.
+/// An event that comes every `period_ns` on `cpu`, whichever task runs there.
 ///
 /// # Errors
 /// When the kernel refuses, as a [`Group`].
 pub fn clock(cpu: usize, period_ns: u64) -> io::Result<OwnedFd> {
-    open(&Attributes { period: period_ns, ..Attributes::of(CPU_CLOCK) }, cpu, None)
+    open(&Attributes { period: period_ns, ..Attributes::for_event(CPU_CLOCK) }, cpu, None)
 }
 
 fn open(attributes: &Attributes, cpu: usize, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let any_process: libc::pid_t = -1;
     let cpu = libc::c_int::try_from(cpu).map_err(io::Error::other)?;
     let group: libc::c_int = leader.map_or(-1, AsRawFd::as_raw_fd);
-    // SAFETY: the attributes are as large as their `size` says, and live during the call; the leader is open.
+    // SAFETY: the attributes are as large as in their `size`, and live during the call; the leader is open.
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), any_process, cpu, group, CLOSE_ON_EXEC)
     };

@@ -160,7 +160,7 @@ impl Session {
 
 /// The rows of one sample, to be asked by table, column and key.
 ///
-/// A key is the values of the table's key columns as text; `""` stands for NULL.
+/// A key is the values of the table's key columns as text; `""` is NULL.
 pub struct Observed {
     batches: Vec<(&'static str, RecordBatch)>,
 }

@@ -1,6 +1,6 @@
 //! Measures how long it takes to put a range of time together: `ranged STORE RANGE…`. Each is made anew.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measuring tool talks to whoever runs it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measuring tool prints")]
 
 use std::{process::ExitCode, time::Instant};
 

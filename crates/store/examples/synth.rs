@@ -6,7 +6,7 @@
 //! interrupts and processes. Values wander as real ones do (they compress as badly), but are
 //! the same at every call, so that two engines can be asked the same.
 
-#![allow(clippy::print_stderr, reason = "a measuring tool talks to whoever runs it")]
+#![allow(clippy::print_stderr, reason = "a measuring tool prints")]
 
 use std::{collections::BTreeMap, process::ExitCode};
 

@@ -36,7 +36,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes that hold the first block of a frame of zstd: it has at most 128 KiB.
 const FIRST_BLOCK: u64 = 256 << 10;
 
-/// What the first entry says.
+/// The content of the first entry.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) fenxi_archive: u32,
@@ -70,7 +70,7 @@ pub(crate) fn labels_file(id: &RunId) -> String {
 /// When it cannot be read; what cannot be unpacked is no archive.
 pub fn is_archive(mut reader: impl Read) -> io::Result<bool> {
     let mut packed = Vec::new();
-    // No more than tells it: somebody may still be writing what is none.
+    // Only the magic bytes: another process may still be writing a file that is no archive.
     (&mut reader).take(ZSTD.len() as u64).read_to_end(&mut packed)?;
     if packed != ZSTD {
         return Ok(false);
@@ -101,7 +101,7 @@ impl Store {
         let head = Head { fenxi_archive: ARCHIVE, runs: ids.iter().map(ToString::to_string).collect() };
         let head = serde_json::to_vec(&head).map_err(|e| StoreError::damaged(HEAD, e))?;
         append(&mut archive, HEAD, head.len() as u64, &head[..])?;
-        // A block of its own: what it is can be told from its beginning, however short it was cut.
+        // Its own block: a truncated archive is still recognised by its beginning.
         archive.get_mut().flush()?;
         let mut exported = Exported::default();
         for id in ids {

@@ -10,6 +10,9 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
+/// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
+pub(crate) const MANY: usize = 64;
+
 /// Bytes of a manifest or of labels without what it says of files.
 pub const TEXT: usize = 1 << 20;
 /// Bytes that a manifest may have for each of its files and inputs.
@@ -106,9 +109,9 @@ struct Counts {
 pub(crate) fn excess(text: &[u8]) -> Option<String> {
     let counts: Counts = match serde_json::from_slice(text) {
         Ok(counts) => counts,
-        // Said twice, for one: which of the two is read elsewhere is not known here.
+        // A key given twice, for one: other readers may use either value.
         Err(error) if error.is_data() => return Some(format!("what cannot be counted: {error}")),
-        // What is no JSON is not read either, and that is said where it is tried.
+        // Invalid JSON is reported where it is parsed.
         Err(_) => return None,
     };
     let lists = [

@@ -34,7 +34,7 @@ impl Store {
         self.move_in(part, path)
     }
 
-    /// Keeps `bytes` as the derived file `path`, of which [`Store::derived`] tells the place.
+    /// Keeps `bytes` as the derived file `path`, at the path that [`Store::derived`] gives.
     ///
     /// # Errors
     /// When the store cannot be written; it is read all the same, only slower.
@@ -88,7 +88,7 @@ impl Store {
         self.cached_as(path).is_some_and(|expected| self.check_one(expected).is_ok())
     }
 
-    /// What stands beside a cached file; None where nothing does that can be believed.
+    /// The record beside a cached file; None where it is missing or invalid.
     pub(crate) fn cached_as(&self, path: &Path) -> Option<Expected> {
         let text = self.read_own(&beside(path)).ok()?;
         let (blake3, bytes) = verified::body(&text)?.trim_end().split_once(' ')?;

@@ -8,7 +8,6 @@
 use std::{
     collections::BTreeMap,
     io::{self, Read},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -18,76 +17,22 @@ use std::{
 
 use fenxi_model::RunId;
 use fs_err as fs;
-use rustc_hash::FxHashMap;
 
 use crate::{
     FileEntry, Manifest, Store, StoreError, TableFile,
+    bounds::MANY,
     folder::open_regular,
-    kept_manifests::KeptManifests,
-    store::{MANY, way_out},
+    runs::way_out,
+    stamp::{Stamp, now_ns},
     verified::Verified,
 };
 
 /// Bytes from which on a comparison is remembered beyond the process.
 const LARGE: u64 = 4 << 20;
-/// A file may change twice within one step of the kernel's clock: what is as young as this is compared again.
-const YOUNG_NS: i128 = 2_000_000_000;
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 /// Threads that hash beside each other.
 const THREADS: usize = 8;
-
-/// What tells that a file is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) dev: u64,
-    pub(crate) ino: u64,
-    pub(crate) size: u64,
-    pub(crate) mtime_ns: i128,
-    pub(crate) ctime_ns: i128,
-}
-
-impl Stamp {
-    pub(crate) fn of(meta: &std::fs::Metadata) -> Stamp {
-        let ns = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
-        Stamp {
-            dev: meta.dev(),
-            ino: meta.ino(),
-            size: meta.size(),
-            mtime_ns: ns(meta.mtime(), meta.mtime_nsec()),
-            ctime_ns: ns(meta.ctime(), meta.ctime_nsec()),
-        }
-    }
-
-    /// Whether a later change would show at a time of `now_ns`.
-    pub(crate) fn is_settled(&self, now_ns: i128) -> bool {
-        now_ns - self.ctime_ns > YOUNG_NS
-    }
-}
-
-/// The time in nanoseconds since 1970, as the file system has it.
-pub(crate) fn now_ns() -> i128 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
-}
-
-/// What this process has compared.
-#[derive(Debug, Default)]
-pub(crate) struct Checked {
-    known: Mutex<FxHashMap<PathBuf, Stamp>>,
-    /// Manifests, which are compared with their own digests.
-    pub(crate) manifests: KeptManifests,
-}
-
-impl Checked {
-    fn knows(&self, path: &Path, stamp: Stamp) -> bool {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(path) == Some(&stamp)
-    }
-
-    fn add(&self, path: PathBuf, stamp: Stamp) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(path, stamp);
-    }
-}
 
 /// What a file must be.
 #[derive(Clone, Debug)]
@@ -115,7 +60,7 @@ impl Store {
         let (mut due, mut record) = (Vec::new(), None);
         for file in files {
             let stamp = match fs::metadata(&file.path) {
-                Ok(meta) => Stamp::of(&meta),
+                Ok(meta) => Stamp::from_metadata(&meta),
                 // Removed since it was listed, with its run: there is nothing to believe.
                 Err(e)
                     if e.kind() == io::ErrorKind::NotFound && file.runs().iter().all(|r| !self.run_dir(r).exists()) =>
@@ -161,7 +106,7 @@ impl Store {
     /// Compares one file with what it must be.
     pub(crate) fn check_one(&self, expected: Expected) -> Result<(), StoreError> {
         let stamp = match fs::metadata(&expected.path) {
-            Ok(meta) => Stamp::of(&meta),
+            Ok(meta) => Stamp::from_metadata(&meta),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&expected.path, "it is missing")),
             Err(e) => return Err(e.into()),
         };
@@ -178,7 +123,7 @@ impl Store {
 
     /// Compares one file with what it must be, whatever was found before.
     pub(crate) fn compare_anew(&self, expected: Expected) -> Result<(), StoreError> {
-        let stamp = Stamp::of(&fs::metadata(&expected.path)?);
+        let stamp = Stamp::from_metadata(&fs::metadata(&expected.path)?);
         self.hash(&Due { expected, stamp }, &mut vec![0u8; BUFFER]).map(|_| ())
     }
 
@@ -229,7 +174,7 @@ impl Store {
     fn hash(&self, due: &Due, buffer: &mut [u8]) -> Result<Stamp, StoreError> {
         let path = &due.expected.path;
         let mut file = open_regular(path)?;
-        let before = Stamp::of(&file.metadata()?);
+        let before = Stamp::from_metadata(&file.metadata()?);
         if let Some(bytes) = due.expected.bytes.filter(|bytes| *bytes != before.size) {
             return Err(self.wrong(path, &format!("it has {} bytes, {bytes} were written", before.size)));
         }
@@ -246,7 +191,7 @@ impl Store {
             return Err(self.wrong(path, "it was changed: its BLAKE3 is not the one that was written down"));
         }
         // What changed while it was read is no longer what was compared.
-        match Stamp::of(&file.metadata()?) == before {
+        match Stamp::from_metadata(&file.metadata()?) == before {
             true => Ok(before),
             false => Err(self.wrong(path, "it is being changed")),
         }

@@ -13,9 +13,9 @@ use fs_err as fs;
 
 use crate::{
     FileEntry, Store, StoreError,
-    compacted::{Compacted, PackedFile},
     fs::{names, sync_dir},
-    locks::Held,
+    locks::HeldLock,
+    packed::{Compacted, PackedFile},
     parquet_file::{ParquetFile, ROW_GROUP},
     rows::RUN,
 };
@@ -36,7 +36,7 @@ pub struct CompactWish<'a> {
     pub runs: Option<&'a [RunId]>,
     /// Only runs that ended before this.
     pub before: Option<Micros>,
-    /// Only tells what would be done.
+    /// Only reports what would be done.
     pub dry_run: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Compaction {
     pub files_before: u64,
     /// Their bytes.
     pub bytes_before: u64,
-    /// Files after; 0 where it only told.
+    /// Files after; 0 for a dry run.
     pub files_after: u64,
     /// Their bytes.
     pub bytes_after: u64,
@@ -75,7 +75,7 @@ impl Store {
     /// Writes tables of many runs into files of many runs.
     ///
     /// # Errors
-    /// When another compaction is under way, a file is damaged, or the store cannot be written. What was done so far stands.
+    /// When another compaction is under way, a file is damaged, or the store cannot be written. Completed tables stay compacted.
     pub fn compact(&self, wish: &CompactWish<'_>, watch: &mut Watch<'_>) -> Result<Compaction, StoreError> {
         let mut done = Compaction::default();
         let _alone = if wish.dry_run { None } else { Some(self.compacting()?) };
@@ -203,7 +203,7 @@ impl Store {
                 Some(file) => file,
                 none => none.insert(ParquetFile::create(path, &schema)?),
             };
-            // Rather than in two half ones, a run is in a row group of its own.
+            // A run gets its own row group rather than two halves.
             let in_group = file.rows_in_group();
             if in_group >= ROW_GROUP / 2 && in_group + batch.num_rows() > ROW_GROUP {
                 file.flush()?;
@@ -212,7 +212,7 @@ impl Store {
             file.write(&packed)?;
         }
         if n_rows != entry.rows {
-            let what = format!("{n_rows} rows of {run} were read, its manifest says {}", entry.rows);
+            let what = format!("{n_rows} rows of {run} were read, its manifest has {}", entry.rows);
             return Err(StoreError::damaged(self.run_dir(run).join(&entry.name), what));
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Store {
         }
         let (held, removed) = runs.iter().cloned().partition(|run| self.run_dir(run).exists());
         files.push((PackedFile { gone: removed, ..file }, held));
-        self.put_compacted(&Compacted::of(compacted.generation + 1, files))
+        self.put_compacted(&Compacted::from_files(compacted.generation + 1, files))
     }
 
     /// Removes what files of many runs have replaced, and files that the manifest does not name. The caller is the only one that
@@ -253,7 +253,7 @@ impl Store {
             let now = self.compacted()?;
             let mut files = now.parts();
             files.iter_mut().filter(|(f, _)| f.name == file.name).for_each(|(f, _)| f.unswept = false);
-            self.put_compacted(&Compacted::of(now.generation + 1, files))?;
+            self.put_compacted(&Compacted::from_files(now.generation + 1, files))?;
         }
         for path in self.unnamed_packed()? {
             remove(&path)?;
@@ -278,7 +278,7 @@ impl Store {
     }
 
     /// The right to compact, or to undo it: only one does.
-    pub(crate) fn compacting(&self) -> Result<Held, StoreError> {
+    pub(crate) fn compacting(&self) -> Result<HeldLock, StoreError> {
         self.only_one("compact")
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{Store, StoreError, locks::Keeps};
 
-/// 64 zeros, which stand in place of a digest while it is computed.
+/// 64 zeros, the placeholder of a digest while it is computed.
 pub(crate) const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 /// What every text with a digest begins with.
 const BEGIN: &str = "{\n  \"digest\": \"";

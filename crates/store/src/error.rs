@@ -82,7 +82,7 @@ pub enum StoreError {
     },
     /// A range of time where a run is wanted that can be changed.
     #[error(
-        "`{id}` is a range of time, which was cut from runs and is no run of its own: name the runs, `fenxi runs` lists them"
+        "`{id}` is a range of time, which was cut from runs and is not a run itself: name the runs, `fenxi runs` lists them"
     )]
     IsRange {
         /// The range.
@@ -213,7 +213,7 @@ fn way_out(source: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => {
             ": the store cannot be written here, use another with `--store DIR` or FENXI_STORE"
         }
-        // The file system does not tell whether it was to be read or written.
+        // The error does not show whether the file was read or written.
         io::ErrorKind::PermissionDenied => {
             ": you may not read or write the store there, use another with `--store DIR` or FENXI_STORE"
         }

@@ -232,7 +232,7 @@ impl Folder {
     /// One part of a name, if it leads nowhere else.
     fn plain<'n>(&self, part: &'n str) -> io::Result<&'n str> {
         if matches!(part, "" | "." | "..") || part.contains(['/', '\0']) {
-            let why = format!("{}: a name with {part:?} in it leads elsewhere", self.path.display());
+            let why = format!("{}: a name with {part:?} in it leads out of the folder", self.path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         Ok(part)
@@ -297,12 +297,12 @@ pub(crate) fn text_of(path: &Path, bytes: Vec<u8>) -> io::Result<String> {
 }
 
 fn read_at_most(file: &mut fs::File, most: u64) -> io::Result<Vec<u8>> {
-    let told = file.metadata()?.len();
+    let reported = file.metadata()?.len();
     let mut bytes = Vec::new();
-    if told <= most {
+    if reported <= most {
         Read::take(&mut *file, most + 1).read_to_end(&mut bytes)?;
     }
-    let has = told.max(bytes.len() as u64);
+    let has = reported.max(bytes.len() as u64);
     if has <= most {
         return Ok(bytes);
     }
@@ -382,7 +382,7 @@ mod tests {
         assert!(text(folder.not_a_link("loop").unwrap_err()).contains("loop is a symbolic link"));
         for name in ["..", "../out/victim", "a/../../out/victim", "./a", "", "/etc/passwd", "a//b", "a\0b"] {
             assert!(
-                text(folder.read(name, 100).unwrap_err()).contains("leads elsewhere") || name.starts_with('a'),
+                text(folder.read(name, 100).unwrap_err()).contains("leads out of the folder") || name.starts_with('a'),
                 "{name}"
             );
         }

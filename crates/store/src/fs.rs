@@ -30,9 +30,9 @@ pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Who may read what a store writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Modes {
-    /// Whom the process's umask lets.
+    /// As the process's umask allows.
     ByUmask,
-    /// Its owner alone: `store.json` says so.
+    /// Its owner alone, as set in `store.json`.
     Private,
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Labels, Manifest, Store, StoreError, Summary, bounds::listed_command, checked::Stamp, fs as files, locks::Keeps,
+    Labels, Manifest, Store, StoreError, Summary, bounds::listed_command, fs as files, locks::Keeps, stamp::Stamp,
     verified,
 };
 
@@ -143,8 +143,8 @@ impl Index {
         for name in files::names(&store.labels_dir())? {
             let Some(id) = name.strip_suffix(".json").and_then(RunId::parse) else { continue };
             let Ok(meta) = fs::symlink_metadata(store.labels_dir().join(&name)) else { continue };
-            // A label file is always a new file renamed in: its inode tells apart two of one moment.
-            let stamp = Stamp::of(&meta);
+            // A label file is always a new file renamed in: its inode distinguishes two of one moment.
+            let stamp = Stamp::from_metadata(&meta);
             let stamp = (stamp.mtime_ns, stamp.ctime_ns, stamp.ino, stamp.size);
             let labelled = match self.labels.remove(&id) {
                 Some(known) if known.stamp == stamp => known,

@@ -1,6 +1,6 @@
 //! Locks: which commands exclude each other, and what a killed command may leave.
 //!
-//! Locks are of the kernel (flock): they end with whoever holds them. `locks/changes` is held while something small is
+//! Locks are of the kernel (flock): they end with the process that holds them. `locks/changes` is held while something small is
 //! read, changed and written. What takes longer is made in a hidden directory `open/.new-*` that its maker keeps
 //! locked; `locks/begin` closes the gap between making such a directory and locking it: who holds that lock alone
 //! knows that every directory without a lock belongs to the dead.
@@ -26,17 +26,17 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// A lock that is held as long as the value lives.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldLock {
     _file: fs::File,
 }
 
-/// A directory of the store for what is not yet finished: nobody reads it, and it is gone with the value, or after
+/// A directory of the store for what is not yet finished: no reader looks into it, and it is gone with the value, or after
 /// a kill with the next command. Files in it can be renamed to their place.
 #[derive(Debug)]
 pub struct Scratch {
     dir: PathBuf,
     folder: Folder,
-    _lock: Held,
+    _lock: HeldLock,
 }
 
 impl Scratch {
@@ -61,7 +61,7 @@ impl Drop for Scratch {
 /// The right to record a series, as long as the value lives.
 #[derive(Debug)]
 pub struct SeriesLock {
-    _held: Held,
+    _held: HeldLock,
 }
 
 impl Store {
@@ -96,7 +96,7 @@ impl Store {
         };
         let locked = folder.create("lock", self.file_mode()).and_then(|file| {
             flock(file.file(), FlockOperation::NonBlockingLockExclusive)?;
-            Ok(Held { _file: file })
+            Ok(HeldLock { _file: file })
         });
         match locked {
             Ok(lock) => Ok(Scratch { dir, folder, _lock: lock }),
@@ -108,32 +108,32 @@ impl Store {
     }
 
     /// The right to change labels, questions and other small things; everybody else waits.
-    pub(crate) fn changing(&self) -> Result<Held, StoreError> {
+    pub(crate) fn changing(&self) -> Result<HeldLock, StoreError> {
         self.wait("changes", FlockOperation::NonBlockingLockExclusive, PATIENCE)
     }
 
-    /// The right to do what only one process does at a time; nobody waits for it.
-    pub(crate) fn only_one(&self, name: &str) -> Result<Held, StoreError> {
+    /// The right to do what only one process does at a time; callers do not wait for it.
+    pub(crate) fn only_one(&self, name: &str) -> Result<HeldLock, StoreError> {
         self.wait(name, FlockOperation::NonBlockingLockExclusive, Duration::ZERO)
     }
 
     /// Held while a hidden directory is made, until it is locked itself or has got its own name.
-    pub(crate) fn beginning(&self) -> Result<Held, StoreError> {
+    pub(crate) fn beginning(&self) -> Result<HeldLock, StoreError> {
         self.wait("begin", FlockOperation::NonBlockingLockShared, PATIENCE)
     }
 
-    /// Held while nobody is between making a hidden directory and locking it; None when somebody is.
-    pub(crate) fn nobody_begins(&self) -> Option<Held> {
+    /// Held while no process is between making a hidden directory and locking it; None when one is.
+    pub(crate) fn nobody_begins(&self) -> Option<HeldLock> {
         self.wait("begin", FlockOperation::NonBlockingLockExclusive, Duration::ZERO).ok()
     }
 
-    fn wait(&self, name: &str, how: FlockOperation, patience: Duration) -> Result<Held, StoreError> {
+    fn wait(&self, name: &str, how: FlockOperation, patience: Duration) -> Result<HeldLock, StoreError> {
         let path = self.path().join("locks").join(name);
         let file = self.folder()?.make("locks", self.modes().of_folders())?.append(name, self.file_mode())?;
         let mut waited = Duration::ZERO;
         loop {
             match flock(file.file(), how) {
-                Ok(()) => return Ok(Held { _file: file }),
+                Ok(()) => return Ok(HeldLock { _file: file }),
                 Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) if waited < patience => {
                     std::thread::sleep(LOOK);

@@ -6,8 +6,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 use fenxi_model::{Micros, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::Mark;
-
 /// The format version that this code writes and the latest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -37,7 +35,7 @@ pub struct Begin {
 }
 
 impl Begin {
-    /// A run of `kind` on `host` that begins at `start`, of which nothing else is to be said.
+    /// A run of `kind` on `host` that begins at `start`, with no other properties.
     pub fn new(kind: &str, host: &str, start: Micros) -> Begin {
         Begin {
             name: None,
@@ -80,7 +78,7 @@ pub struct End {
 }
 
 impl End {
-    /// The end of a run at `end` of which nothing else is to be said.
+    /// The end of a run at `end` with no other properties.
     pub fn at(end: Micros) -> End {
         End {
             start: None,
@@ -103,7 +101,7 @@ pub struct InputEntry {
     pub name: String,
     /// Where it is kept in the run's directory, compressed.
     pub raw: FileEntry,
-    /// Where it stands in that file, which it shares with others; None where the file is its own.
+    /// Its position in that file, which it shares with others; None where the file is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
     /// Bytes of its content, unpacked.
@@ -118,12 +116,12 @@ pub struct InputEntry {
     pub notes: u64,
     /// When the file was last written.
     pub modified: Option<Micros>,
-    /// What the user said about it, to read it again in the same way: `host`, `start`, `interval`,
+    /// The user's import options, to read it again in the same way: `host`, `start`, `interval`,
     /// `zone`, `format`, `mapping`.
     pub hints: BTreeMap<String, String>,
 }
 
-/// Where a short input stands in a file of several: zstd frames one after another, each of some inputs.
+/// The position of a short input in a file of several: zstd frames one after another, each of some inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The byte of the file at which its frame begins.
@@ -152,7 +150,7 @@ pub struct SourceCost {
 }
 
 impl SourceCost {
-    /// Stands in place of a source where the cost is that of the whole recorder, its sources among it.
+    /// Used in place of a source where the cost is that of the whole recorder, its sources among it.
     pub const WHOLE: &str = "recorder in all";
 }
 
@@ -221,7 +219,7 @@ pub struct Manifest {
     /// Samples taken; of a recovered run the most that any table received.
     #[serde(default)]
     pub ticks: Option<u64>,
-    /// Samples due and not taken; None when nobody counted.
+    /// Samples due and not taken; None when they were not counted.
     #[serde(default)]
     pub missed_ticks: Option<u64>,
     /// CPU seconds that sealing took, statistics included.
@@ -261,7 +259,7 @@ impl Manifest {
     /// CPU seconds of recording; None where nothing was recorded.
     pub fn recorder_cpu_s(&self) -> Option<f64> {
         let whole = self.costs.iter().find(|cost| cost.source == SourceCost::WHOLE);
-        // A recorder that was killed has not said what it took in all.
+        // A killed recorder has written no total.
         let sum = || (!self.costs.is_empty()).then(|| self.costs.iter().map(|cost| cost.cpu_s).sum());
         whole.map(|cost| cost.cpu_s).or_else(sum)
     }
@@ -326,6 +324,33 @@ impl Labels {
         self.windows.retain(|w| w.name != name);
         self.windows.len() < before
     }
+
+    /// Adds a mark, in order of time; one that is there already is not added again.
+    pub fn add_mark(&mut self, mark: Mark) {
+        if !self.marks.contains(&mark) {
+            let place = self.marks.partition_point(|other| other.t <= mark.t);
+            self.marks.insert(place, mark);
+        }
+    }
+
+    /// Removes the marks of this text, at this moment if one is given; how many there were.
+    pub fn remove_marks(&mut self, text: &str, at: Option<Micros>) -> usize {
+        let before = self.marks.len();
+        self.marks.retain(|mark| mark.text != text || at.is_some_and(|at| at != mark.t));
+        before - self.marks.len()
+    }
+}
+
+/// A moment with a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The moment.
+    pub t: Micros,
+    /// What it is.
+    pub text: String,
+    /// The host that it is about; None: that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// A sealed run: what was written once and what may change.

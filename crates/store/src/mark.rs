@@ -1,6 +1,6 @@
 //! `store.json`: marks a directory as a store, with its format version and access mode.
 //!
-//! People may change `private` by hand; what must not change has a checksum of its own beside it.
+//! People may change `private` by hand; what must not change has its own checksum beside it.
 
 use std::{
     io::{self, Write},
@@ -9,7 +9,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FORMAT, Folder, StoreError, fs::Modes, store::MARK};
+use crate::{FORMAT, Folder, StoreError, fs::Modes};
+
+/// What marks a directory as a store, and the most that it may have.
+pub(crate) const MARK: &str = "store.json";
+pub(crate) const MARK_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +35,7 @@ fn check(format: u32, id: &str) -> String {
 }
 
 /// The modes of a store whose creator is this process: what root records, command lines of all users among it, is
-/// for root alone until somebody says otherwise.
+/// for root alone until the setting is changed.
 pub(crate) fn of_creator() -> Modes {
     if rustix::process::geteuid().is_root() { Modes::Private } else { Modes::ByUmask }
 }
@@ -62,7 +66,7 @@ pub(crate) const PART: &str = ".store.json.part-";
 
 /// Reads a store's mark; gives who may read what is written.
 pub(crate) fn read(text: &[u8], path: &Path) -> Result<Modes, StoreError> {
-    // Only the version at first: what else a later format says is its own business.
+    // Only the version at first: the rest of a later format may differ.
     #[derive(Deserialize)]
     struct Version {
         format: u32,

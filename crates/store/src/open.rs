@@ -1,7 +1,7 @@
 //! A run being recorded.
 //!
 //! `open/<id>/` holds `begin.json`, the streams of the tables, and `lock`, which the recorder keeps
-//! locked (flock) as long as it lives: whoever gets the lock knows that the recorder is dead.
+//! locked (flock) as long as it lives: a process that gets the lock knows that the recorder is dead.
 
 use std::{
     io::Write,
@@ -21,8 +21,8 @@ use rustix::fs::{FlockOperation, flock};
 use crate::{
     Begin, End, FORMAT, FileEntry, Folder, Store, StoreError,
     fs::{HashingFile, sync_dir, write_synced},
-    gather::Gather,
     seal::{IMPORT, Opened, RAW, Recording, give_up, is_made_again},
+    sort_buffer::SortBuffer,
     stream::{Shared, TableStream, Written},
     table_seal::{Limits, Sealing},
 };
@@ -33,8 +33,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 const LIVE_BYTES: usize = 32 << 20;
 /// Kept inputs that are made durable one by one; those of an import that has more, all together when it is sealed.
 const SYNCED_RAWS: usize = 8;
-/// Room that sealing takes of the smallest run: a file of each table, and what is written beside.
-const LEAST_ROOM: u64 = 256 << 10;
+/// Space that sealing takes of the smallest run: a file of each table, and what is written beside.
+const MIN_ROOM: u64 = 256 << 10;
 /// Bytes of rows that an import gathers, over all tables, before it writes those of the largest.
 const IMPORT_BYTES: usize = 40 << 20;
 
@@ -45,9 +45,9 @@ pub struct OpenRun {
     dir: PathBuf,
     opened: Opened,
     streams: Vec<Option<TableStream>>,
-    live: Option<Vec<Option<Gather>>>,
+    live: Option<Vec<Option<SortBuffer>>>,
     live_limit: usize,
-    apart: Vec<(String, Gather)>,
+    apart: Vec<(String, SortBuffer)>,
     /// An import's tables: written sorted, chunk by chunk, without the streams from which a recording
     /// could be recovered. An import that was cut short is begun anew.
     import: Option<Chunks>,
@@ -59,6 +59,16 @@ pub struct OpenRun {
     _lock: fs::File,
 }
 
+impl Store {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn begin(&self, begin: Begin) -> Result<OpenRun, StoreError> {
+        OpenRun::begin(self, begin)
+    }
+}
+
 impl OpenRun {
     pub(crate) fn begin(store: &Store, mut begin: Begin) -> Result<OpenRun, StoreError> {
         let open = store.make_dir("open")?;
@@ -68,7 +78,7 @@ impl OpenRun {
         loop {
             let id = RunId::new(begin.start, &name, random);
             let dir = open.join(id.as_str());
-            // Made under a hidden name and locked first, so that nobody takes it for a dead recorder's.
+            // Made under a hidden name and locked first, so that it is not taken for a dead recorder's.
             let hidden = open.join(format!(".new-{id}-{}", std::process::id()));
             let taken = dir.exists() || store.run_dir(&id).exists();
             match if taken { Err(std::io::ErrorKind::AlreadyExists.into()) } else { fs::create_dir(&hidden) } {
@@ -114,7 +124,7 @@ impl OpenRun {
         self.opened.begin.tags.insert(key.to_owned(), value.to_owned());
     }
 
-    /// Says which host it is of, where that was not known when the run began. It is kept when the run is sealed.
+    /// Sets which host it is of, where that was not known when the run began. It is kept when the run is sealed.
     pub fn set_host(&mut self, host: &str) {
         host.clone_into(&mut self.opened.begin.host);
     }
@@ -144,7 +154,7 @@ impl OpenRun {
             // The other tables' rows are still worth writing.
             first_error = first_error.or(self.note_written(known, written).err());
         }
-        let held = |live: &Vec<Option<Gather>>| live.iter().flatten().map(|g| g.bytes).sum::<usize>();
+        let held = |live: &Vec<Option<SortBuffer>>| live.iter().flatten().map(|g| g.bytes).sum::<usize>();
         if self.live.as_ref().is_some_and(|live| held(live) > self.live_limit) {
             self.live = None;
         }
@@ -160,7 +170,7 @@ impl OpenRun {
             self.syncer.add(file);
         }
         if let (Some(batch), Some(live)) = (batch, &mut self.live) {
-            let gather = live[table.id as usize].get_or_insert_with(|| Gather::new(table));
+            let gather = live[table.id as usize].get_or_insert_with(|| SortBuffer::new(table));
             // A column that the catalogue does not know cannot come from `Rows`.
             let _ = gather.push(&batch);
         }
@@ -168,10 +178,10 @@ impl OpenRun {
     }
 
     /// Whether the disk has room for sealing what was written so far. The files of a run take a quarter to a half of the
-    /// streams that they are made of. True where the file system does not tell.
+    /// streams that they are made of. True where the file system does not report it.
     pub fn has_room(&self) -> bool {
         let written: u64 = self.streams.iter().flatten().map(TableStream::bytes).sum();
-        rustix::fs::statvfs(&self.dir).map_or(true, |disk| disk.f_bavail * disk.f_frsize >= written / 2 + LEAST_ROOM)
+        rustix::fs::statvfs(&self.dir).map_or(true, |disk| disk.f_bavail * disk.f_frsize >= written / 2 + MIN_ROOM)
     }
 
     /// Forgets rows that could not be written.
@@ -191,7 +201,7 @@ impl OpenRun {
             let Some(batch) = table.take() else { continue };
             let found = self.apart.iter().position(|(p, g)| p == prefix && g.table.id == id);
             let place = found.unwrap_or_else(|| {
-                self.apart.push((prefix.to_owned(), Gather::new(table.table())));
+                self.apart.push((prefix.to_owned(), SortBuffer::new(table.table())));
                 self.apart.len() - 1
             });
             if !self.apart[place].1.push(&batch) {
@@ -272,7 +282,7 @@ pub(crate) struct Chunks {
 /// One table of an import: what is written, and what is not yet.
 #[derive(Debug)]
 pub(crate) struct Chunked {
-    pub(crate) gather: Gather,
+    pub(crate) gather: SortBuffer,
     pub(crate) written: Option<Sealing>,
 }
 
@@ -284,7 +294,7 @@ impl Chunks {
             let Some(batch) = table.take() else { continue };
             let found = self.tables.iter().position(|t| t.gather.table.id == id);
             let place = found.unwrap_or_else(|| {
-                self.tables.push(Chunked { gather: Gather::new(table.table()), written: None });
+                self.tables.push(Chunked { gather: SortBuffer::new(table.table()), written: None });
                 self.tables.len() - 1
             });
             let gather = &mut self.tables[place].gather;
@@ -323,7 +333,7 @@ pub struct RawFile {
 }
 
 impl RawFile {
-    /// Makes the file durable, unless it is one of many that are when the run is sealed, and says what the manifest has to
+    /// Makes the file durable, unless it is one of many that are when the run is sealed, and gives what the manifest has to
     /// know of it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! User questions of a store: files in `questions/`, saved by fenxi or edited by hand.
 //!
 //! Of what fenxi keeps there is a second copy with a checksum, `questions/.kept/<name>.json`. A text that differs from
-//! it in one bit is damaged; one that differs more was edited by hand, which is nobody's fault.
+//! it in one bit is damaged; one that differs more was edited by hand, which is no damage.
 
 use std::{io, path::PathBuf};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Store, StoreError, digest, locks::Keeps};
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct SavedText {
     text: String,
 }
 
@@ -46,7 +46,7 @@ impl Store {
         // While it is replaced there is no second copy: a kill in between leaves a text as if put there by hand.
         remove(&self.kept_path(name))?;
         self.replace(&path, text.as_bytes(), Keeps::OverPowerLoss)?;
-        self.put_json(&self.kept_path(name), &Kept { text: text.to_owned() })
+        self.put_json(&self.kept_path(name), &SavedText { text: text.to_owned() })
     }
 
     /// Removes the question `name`; whether there was one.
@@ -76,7 +76,7 @@ impl Store {
         let bytes = self.read_own(&path)?;
         // A copy that is damaged vouches for nothing; `fenxi store verify` names it.
         let copy = self.kept_path(name);
-        let kept = self.read_own(&copy).ok().and_then(|text| digest::value_of::<Kept>(&text, &copy, &[]).ok());
+        let kept = self.read_own(&copy).ok().and_then(|text| digest::value_of::<SavedText>(&text, &copy, &[]).ok());
         let origin = match &kept {
             None => Origin::ByHand,
             Some((kept, _)) if kept.text.as_bytes() == bytes => Origin::Kept,

@@ -1,6 +1,6 @@
 //! Parquet page checksums, which the format library reads but does not write.
 //!
-//! A row group is encoded into memory; in front of each page stands a header of Thrift's compact protocol, into which
+//! A row group is encoded into memory; each page begins with a header of Thrift's compact protocol, into which
 //! the CRC-32 of the page is put as field 4. Headers grow by that, and offsets with them; pages stay as they are.
 
 use std::io::Write;
@@ -74,7 +74,7 @@ fn with_sums(chunk: &[u8]) -> Option<Summed> {
         summed.starts.push((at, summed.bytes.len()));
         summed.bytes.extend_from_slice(chunk.get(at..at + header.before)?);
         put_sum(&mut summed.bytes, crc32fast::hash(page));
-        // A field says how far its number is from that of the one before, which is 4 now, and was 3.
+        // A field holds the difference of its number from that of the one before, which is 4 now, and was 3.
         summed.bytes.push(header.next - 0x10);
         summed.bytes.extend_from_slice(chunk.get(at + header.before + 1..at + header.length)?);
         summed.bytes.extend_from_slice(page);

@@ -1,6 +1,6 @@
 //! Ranges of time: what a recording has between two moments, put together of its runs as one run.
 //!
-//! It is one observation, however many runs it was cut from. It lies in the cache under an id that tells what it was made
+//! It is one observation, however many runs it was cut from. It lies in the cache under an id derived from what it was made
 //! of, so that a second look costs nothing; deleting it is harmless.
 
 use std::{
@@ -37,7 +37,7 @@ const FRESH: Duration = Duration::from_secs(600);
 /// A run that has something of a range.
 struct Candidate {
     id: RunId,
-    /// What tells its recording from others.
+    /// Identifies its recording.
     series: String,
     is_rolled: bool,
     name: String,
@@ -303,7 +303,7 @@ impl Store {
             if is_fresh || place < KEPT.0 && bytes <= KEPT.1 {
                 continue;
             }
-            // Out of sight first, so that nobody finds a part of it. What stays is tried again another time.
+            // Out of sight first, so that no reader finds a part of it. What stays is tried again another time.
             if let Ok(scratch) = self.scratch()
                 && fs::rename(self.run_dir(id), scratch.path("range")).is_ok()
             {

@@ -42,7 +42,7 @@ impl Store {
     /// # Errors
     /// When there is no such run, or its file cannot be read.
     pub fn read(&self, run: &RunId, table: &str) -> Result<Vec<RecordBatch>, StoreError> {
-        // The manifest tells whether a table is missing on purpose, and what it must be.
+        // The manifest shows whether a table is missing on purpose, and what it must be.
         self.settled(|| match self.manifest(run)?.file(table) {
             None => Ok(Vec::new()),
             Some(entry) => self.rows(run, entry, None)?.collect(),
@@ -81,7 +81,7 @@ impl Store {
             let column = |name: &str| {
                 batch.column_by_name(name).ok_or_else(|| StoreError::damaged(&path, format!("no column `{name}`")))
             };
-            let label = |name| column(name).map(|c| Labels::of(c.as_ref()));
+            let label = |name| column(name).map(|c| Labels::from_array(c.as_ref()));
             let (tables, hosts, keys) = (label("table_name")?, label("host")?, label("key")?);
             let columns = label("column_name")?;
             let counts = column("n")?.as_primitive::<Int64Type>();
@@ -117,7 +117,7 @@ struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    fn of(array: &'a dyn Array) -> Labels<'a> {
+    fn from_array(array: &'a dyn Array) -> Labels<'a> {
         let array = array.as_dictionary::<Int32Type>();
         Labels { keys: array.keys(), values: array.values().as_string::<i32>() }
     }

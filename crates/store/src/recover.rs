@@ -47,7 +47,7 @@ impl Store {
     }
 
     /// What dead recorders left, oldest first: what was known when each began. Those that were killed while they were removed
-    /// are not told.
+    /// are not listed.
     ///
     /// # Errors
     /// When `open/` cannot be read.
@@ -81,7 +81,7 @@ impl Store {
     fn recover_one(&self, id: &RunId, dir: &Path, limits: Limits) -> Result<Option<u64>, StoreError> {
         let Some(_lock) = lock(dir)? else { return Ok(None) };
         if self.run_dir(id).exists() {
-            // Sealed; whoever did it died before this was removed.
+            // Sealed; the process died before it removed this.
             give_up(dir)?;
             return Ok(None);
         }

@@ -12,10 +12,10 @@ use crate::{
     FileEntry, Manifest, Scratch, Store, StoreError,
     bounds::WHOLE,
     compact::Watch,
-    compacted::Compacted,
     folder::read_regular,
     fs::sync_dir,
     locks::Keeps,
+    packed::Compacted,
     parquet_file::ParquetFile,
     seal::{manifest_bytes, manifest_is_intact},
 };
@@ -27,7 +27,7 @@ impl Store {
     /// Gives runs their own files back; all runs where none are named. Gives how many it concerned.
     ///
     /// # Errors
-    /// When a compaction is under way, a file is damaged, or the store cannot be written. What was done so far stands.
+    /// When a compaction is under way, a file is damaged, or the store cannot be written. Restored runs stay restored.
     pub fn undo_compaction(&self, runs: Option<&[RunId]>, watch: &mut Watch<'_>) -> Result<usize, StoreError> {
         let _alone = self.compacting()?;
         self.finish_compaction()?;
@@ -84,10 +84,10 @@ impl Store {
             *held = kept;
             file.gone.extend(back);
         }
-        self.put_compacted(&Compacted::of(now.generation + 1, files))
+        self.put_compacted(&Compacted::from_files(now.generation + 1, files))
     }
 
-    /// Writes the table of one run as a file of its own; gives its entry in a manifest.
+    /// Writes the table of one run as its own file; gives its entry in a manifest.
     pub(crate) fn restore(&self, run: &RunId, entry: &FileEntry, path: &Path) -> Result<FileEntry, StoreError> {
         let table = entry.table.as_deref().unwrap_or_default();
         let rows = self.rows(run, entry, None)?;
@@ -97,7 +97,7 @@ impl Store {
         }
         let restored = FileEntry { name: entry.name.clone(), ..file.finish(table)? };
         if (restored.rows, &restored.fingerprint) != (entry.rows, &entry.fingerprint) {
-            let what = format!("it has {} rows of {run}, the run's manifest says {}", restored.rows, entry.rows);
+            let what = format!("it has {} rows of {run}, {} by the run's manifest", restored.rows, entry.rows);
             return Err(StoreError::damaged(path, what));
         }
         Ok(restored)

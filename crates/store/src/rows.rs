@@ -1,7 +1,7 @@
 //! Reading one table of a run, wherever its rows are: in the run's own file, or in one of many runs.
 //!
-//! A file of many runs is sorted by run. Its statistics tell the row groups that may hold the run, the column `run` of these
-//! tells its rows, and only they are decoded.
+//! A file of many runs is sorted by run. Its statistics narrow it to the row groups that may hold the run, the column `run` of these
+//! to its rows, and only they are decoded.
 
 use std::{
     ops::Range,
@@ -23,11 +23,11 @@ use parquet::{
 use crate::{
     FileEntry, Store, StoreError,
     checked::Expected,
-    compacted::PackedFile,
+    packed::PackedFile,
     parquet_file::{ROW_GROUP, parquet_error},
 };
 
-/// The column that tells the run.
+/// The column with the run.
 pub(crate) const RUN: &str = "run";
 
 /// The rows of a table of a run, batch by batch.
@@ -128,7 +128,7 @@ impl Store {
         Ok(Rows { path, schema, reader, n_rows })
     }
 
-    /// What stands at the end of a file of many runs, kept for the next run in it.
+    /// The footer of a file of many runs, kept for the next run in it.
     fn footer(&self, path: &Path) -> Result<ArrowReaderMetadata, StoreError> {
         if let Some(known) = self.packed().footer(path) {
             return Ok(known);

@@ -17,9 +17,9 @@ use crate::{
     bounds::kept_command,
     digest::BLANK,
     fs::{sync_all_of, sync_dir, write_synced},
-    gather::Gather,
     open::Chunks,
     seal_together::seal_together,
+    sort_buffer::SortBuffer,
     stats::{ALL, StatsFile},
     stream::{Read, Recorded, recorded},
     table_seal::{Limits, Sealed, seal_apart, seal_table},
@@ -31,7 +31,7 @@ pub const IMPORT: &str = "import";
 /// The kind of run that is made of others.
 pub const AVERAGE: &str = "average";
 
-/// The kind of a run that keeps what a database server said at a moment.
+/// The kind of a run that keeps a snapshot of a database server.
 pub const SNAPSHOT: &str = "snapshot";
 /// The kind of a run that is the interval between two snapshots.
 pub const PERIOD: &str = "period";
@@ -46,7 +46,7 @@ pub const BOOT: &str = "boot";
 /// What the tables of standard deviations over the runs of an average are called before their point:
 /// `spread.cpu`.
 pub const SPREAD: &str = "spread";
-/// All that may stand before the point of tables that are kept apart.
+/// All prefixes of tables that are kept apart.
 pub const APART: [&str; 4] = [BOOT, SPREAD, LOWEST, HIGHEST];
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
@@ -90,9 +90,9 @@ pub(crate) struct Recording<'a> {
     /// Whether somebody else than the recorder seals.
     pub(crate) recovered: bool,
     /// The rows of all tables by place in the catalogue, when the recorder still has them all.
-    pub(crate) live: Option<Vec<Option<Gather>>>,
-    /// Rows that are kept in files of their own, by the name that goes before the table's.
-    pub(crate) apart: Vec<(String, Gather)>,
+    pub(crate) live: Option<Vec<Option<SortBuffer>>>,
+    /// Rows that are kept in separate files, by the prefix of the table's name.
+    pub(crate) apart: Vec<(String, SortBuffer)>,
     /// The tables of an import, which has no streams.
     pub(crate) chunks: Option<Chunks>,
     /// Whether there are kept inputs that are not durable yet.
@@ -126,7 +126,7 @@ impl Recording<'_> {
             }
         }
         // It is made new, and each file in it too: nothing that somebody put there before is written through. So its name need be
-        // no secret, and whoever comes after a kill finds it.
+        // no secret, and the next process after a kill finds it.
         fs::create_dir(part)?;
         self.store.modes().apply(part)?;
         let tables = self.tables(part)?;
@@ -137,7 +137,7 @@ impl Recording<'_> {
         self.link_inputs(part, &manifest.inputs)?;
         self.store.modes().apply_all(part)?;
         sync_dir(part)?;
-        // Whoever sets a mark now waits, and finds the sealed run.
+        // A process that sets a mark now waits, and finds the sealed run.
         let _turn = self.store.changing()?;
         self.store.settle_marks(&id, &self.dir, manifest.first_labels())?;
         fs::rename(part, &shown)?;

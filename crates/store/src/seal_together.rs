@@ -31,7 +31,7 @@ struct Line {
     stat: Stat,
 }
 
-/// What a thread says of the table that it seals.
+/// A thread's progress on the table that it seals.
 enum Message {
     Lines(Vec<Line>),
     /// The table is sealed, or could not be. It is the last message.
@@ -69,7 +69,7 @@ pub(crate) fn seal_together(
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let sealed = receivers.into_iter().map(|receiver| receive(&receiver, stats)).collect::<Result<Vec<_>, _>>();
         if sealed.is_err() {
-            // What is being sealed ends when it finds nobody to tell.
+            // Sealing ends when its receiver is gone.
             jobs.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         let cpu_s = running.into_iter().map(|thread| thread.join().unwrap_or_default()).sum();
@@ -85,12 +85,12 @@ fn seal_some(jobs: &Mutex<VecDeque<Job>>, dir: &Path, limits: Limits) -> f64 {
         let mut lines = Lines { to, key: Arc::default(), waiting: Vec::new() };
         let sealed = seal_chunked(gather, written, dir, &mut lines, limits);
         let sealed = sealed.and_then(|sealed| lines.send().map(|()| sealed));
-        // Without anybody to tell, an earlier table failed.
+        // Without a receiver, an earlier table failed.
         let _ = lines.to.send(Message::Sealed(sealed));
     }
 }
 
-/// Takes what is said of one table.
+/// Handles a progress message of one table.
 fn receive(from: &Receiver<Message>, stats: &mut StatsFile) -> Result<Sealed, StoreError> {
     loop {
         match from.recv() {
@@ -148,7 +148,7 @@ mod tests {
     use fs_err as fs;
 
     use super::*;
-    use crate::{gather::Gather, stats::ALL};
+    use crate::{sort_buffer::SortBuffer, stats::ALL};
 
     /// Four tables, three of which have more series than are handed over at once.
     fn tables() -> Vec<Chunked> {
@@ -165,7 +165,7 @@ mod tests {
         }
         let batches = rows.tables_mut().map(|rows| (rows.table().id, rows.take().unwrap()));
         let chunked = batches.map(|(id, batch)| {
-            let mut gather = Gather::new(TABLES[id as usize]);
+            let mut gather = SortBuffer::new(TABLES[id as usize]);
             assert!(gather.push(&batch));
             Chunked { gather, written: None }
         });
@@ -201,7 +201,7 @@ mod tests {
     fn one_that_cannot_be_sealed_ends_all() {
         let folder = tempfile::tempdir().unwrap();
         let mut stats = StatsFile::create(&folder.path().join("stats.parquet"), ALL).unwrap();
-        // A folder stands where the file of a table would.
+        // A folder has the name of a table's file.
         fs::create_dir(folder.path().join("cpu.parquet")).unwrap();
         let error = seal_together(tables(), folder.path(), &mut stats, Limits::DEFAULT).unwrap_err();
         assert!(error.to_string().contains("cpu.parquet"), "{error}");

@@ -62,7 +62,7 @@ impl Store {
         let mut ids = self.ids()?;
         ids.sort_by(|a, b| b.cmp(a));
         let Some(id) = ids.get(n - 1) else { return Ok(None) };
-        // Ids tell the second; which of one second's runs began later, only the manifests know.
+        // Ids have the second; which of one second's runs began later is only in the manifests.
         let second = |id: &RunId| id.as_str().get(..15).map(str::to_owned);
         let same = |other: &&RunId| second(other) == second(id);
         let first = ids.iter().position(|other| same(&other)).unwrap_or(n - 1);

@@ -25,7 +25,7 @@ const BATCH: usize = 1 << 16;
 pub(crate) struct Stat {
     /// Values that are not NULL.
     pub(crate) n: u64,
-    /// Seconds that the values stand for; None when any has no interval.
+    /// Seconds that the values cover; None when any has no interval.
     pub(crate) seconds: Option<f64>,
     pub(crate) mean: f64,
     pub(crate) sd: f64,
@@ -98,7 +98,7 @@ fn value(key: i64) -> f64 {
 /// Selecting costs a few passes where sorting would cost one for each doubling of their number.
 fn quantiles<const N: usize>(keys: &mut [i64], shares: [f64; N]) -> [f64; N] {
     let last = keys.len() - 1;
-    // What stands before `sorted` is not greater than what follows.
+    // Values before `sorted` are not larger than those that follow.
     let mut sorted = 0;
     shares.map(|share| {
         let place = share * last as f64;

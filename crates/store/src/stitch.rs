@@ -20,8 +20,8 @@ use fs_err as fs;
 use crate::{
     APART, BOOT, FORMAT, FileEntry, Manifest, SERIES, SourceCost, Store, StoreError,
     fs::{sync_dir, write_synced},
-    gather::Gather,
     seal::manifest_bytes,
+    sort_buffer::SortBuffer,
     stats::{ALL, StatsFile},
     table_seal::{Limits, Sealing, places, seal_apart, seal_chunked},
     thinned::{HIGHEST, LOWEST, Thinner},
@@ -141,14 +141,14 @@ struct Making<'a> {
 
 /// One table that rows are added to.
 struct Growing {
-    gather: Gather,
+    gather: SortBuffer,
     written: Option<Sealing>,
     path_of_chunks: std::path::PathBuf,
 }
 
 impl Growing {
     fn new(table: &'static Table, work: &Path) -> Growing {
-        Growing { gather: Gather::new(table), written: None, path_of_chunks: work.to_owned() }
+        Growing { gather: SortBuffer::new(table), written: None, path_of_chunks: work.to_owned() }
     }
 
     fn push(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
@@ -180,7 +180,7 @@ impl Making<'_> {
         for table in TABLES {
             let thins = self.stitch.step_s > 0.0 && matches!(table.shape, Shape::Series | Shape::Distribution);
             let mut rows = Growing::new(table, self.work);
-            let mut apart: BTreeMap<&str, Gather> = BTreeMap::new();
+            let mut apart: BTreeMap<&str, SortBuffer> = BTreeMap::new();
             let mut thinner = Thinner::new(table, self.stitch.step_s);
             for piece in self.pieces {
                 let read = self.rows(piece, table.name, &mut |batch| {
@@ -206,7 +206,7 @@ impl Making<'_> {
             }
             for prefix in APART {
                 let name = format!("{prefix}.{}", table.name);
-                let mut gather = apart.remove(prefix).unwrap_or_else(|| Gather::new(table));
+                let mut gather = apart.remove(prefix).unwrap_or_else(|| SortBuffer::new(table));
                 // Averages since boot are what they were when it all began.
                 let of = if prefix == BOOT { &self.pieces[..1] } else { self.pieces };
                 for piece in of {
@@ -256,40 +256,40 @@ fn take_thinned(
     thinner: &mut Thinner,
     end: bool,
     rows: &mut Growing,
-    apart: &mut BTreeMap<&str, Gather>,
+    apart: &mut BTreeMap<&str, SortBuffer>,
 ) -> Result<(), StoreError> {
     let Some(made) = thinner.take(end)? else { return Ok(()) };
     rows.push(&made.means)?;
     for (prefix, batch) in [(LOWEST, made.lowest), (HIGHEST, made.highest)] {
         if let Some(batch) = batch {
-            let gather = apart.entry(prefix).or_insert_with(|| Gather::new(rows.gather.table));
+            let gather = apart.entry(prefix).or_insert_with(|| SortBuffer::new(rows.gather.table));
             push(gather, &batch, &rows.path_of_chunks)?;
         }
     }
     Ok(())
 }
 
-fn push(gather: &mut Gather, batch: &RecordBatch, dir: &Path) -> Result<(), StoreError> {
+fn push(gather: &mut SortBuffer, batch: &RecordBatch, dir: &Path) -> Result<(), StoreError> {
     if gather.push(batch) {
         return Ok(());
     }
     Err(StoreError::damaged(dir, "rows with columns that this fenxi does not know"))
 }
 
-/// Facts that several runs tell alike are told once: when they were first so.
-fn without_repeats(mut gather: Gather, dir: &Path) -> Result<Gather, StoreError> {
+/// Facts that are equal in several runs are kept once: with the time of the first.
+fn without_repeats(mut gather: SortBuffer, dir: &Path) -> Result<SortBuffer, StoreError> {
     let order = gather.order();
     let mut kept = Vec::with_capacity(order.order.len());
     for range in &order.groups {
-        let mut told: BTreeMap<String, u32> = BTreeMap::new();
+        let mut reported: BTreeMap<String, u32> = BTreeMap::new();
         let mut of_group = Vec::new();
         for row in &order.order[range.clone()] {
-            // What has phases is told in each of them.
+            // Facts with phases are kept in each phase.
             let phase = gather.label(*row, "phase").unwrap_or_default();
-            let same = told.get(&phase).is_some_and(|before| gather.differ_in_time_only(*before, *row));
+            let same = reported.get(&phase).is_some_and(|before| gather.differ_in_time_only(*before, *row));
             if !same {
                 of_group.push(*row);
-                told.insert(phase, *row);
+                reported.insert(phase, *row);
             }
         }
         kept.extend(of_group);
@@ -297,7 +297,7 @@ fn without_repeats(mut gather: Gather, dir: &Path) -> Result<Gather, StoreError>
     let columns = places(&gather.in_use());
     let batch = gather.batch(&kept, &columns);
     let batch = batch.map_err(|source| StoreError::Arrow { path: dir.to_owned(), source })?;
-    let mut fresh = Gather::new(gather.table);
+    let mut fresh = SortBuffer::new(gather.table);
     if batch.num_rows() > 0 {
         push(&mut fresh, &batch, dir)?;
     }
@@ -345,7 +345,7 @@ fn whole(pieces: &[Piece], stitch: &Stitch<'_>, id: RunId, name: String, files: 
             hosts.push(host.clone());
         }
     }
-    // What is not the same in all of them is not said of the whole.
+    // What differs between them is left out of the whole.
     let mut params = pieces.first().map(|p| p.manifest.params.clone()).unwrap_or_default();
     params.retain(|key, value| manifests().all(|m| m.params.get(key) == Some(value)));
     let mut tags = pieces.first().map(|p| p.manifest.tags.clone()).unwrap_or_default();
@@ -371,7 +371,7 @@ fn whole(pieces: &[Piece], stitch: &Stitch<'_>, id: RunId, name: String, files: 
         windows: manifests().flat_map(|m| m.windows.clone()).filter(|w| w.start < to && w.end > from).collect(),
         sources: manifests().flat_map(|m| m.sources.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         costs: if is_all { costs(manifests()) } else { Vec::new() },
-        // How many were taken of a part, nobody counted.
+        // The samples of a part were not counted.
         ticks: is_all.then(|| manifests().filter_map(|m| m.ticks).sum()),
         missed_ticks: is_all.then(|| manifests().filter_map(|m| m.missed_ticks).sum()),
         seal_cpu_s: None,

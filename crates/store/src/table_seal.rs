@@ -21,11 +21,11 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     FileEntry, StoreError,
-    gather::{Gather, Order},
     parquet_file::{ParquetFile, ROW_GROUP, parquet_error},
+    sort_buffer::{Order, SortBuffer},
     stats::{Stats, summarise},
     stream::{Read, Recorded, widen},
-    table_stats::{Finished, Room},
+    table_stats::{Finished, ValueBuffer},
 };
 
 /// Threads that make the statistics of a large table, or seal several.
@@ -64,7 +64,7 @@ pub(crate) fn has_series(table: &Table) -> bool {
 /// `live` holds the same rows as the streams when the recorder still has them all in memory.
 pub(crate) fn seal_table(
     recorded: &Recorded,
-    live: Option<Gather>,
+    live: Option<SortBuffer>,
     dir: &Path,
     stats: &mut dyn Stats,
     limits: Limits,
@@ -74,14 +74,14 @@ pub(crate) fn seal_table(
     let mut last = match live {
         Some(gather) => gather,
         None => {
-            let mut gather = Gather::new(recorded.table);
+            let mut gather = SortBuffer::new(recorded.table);
             read = recorded.read(|batch| {
                 push(&mut gather, &batch, dir)?;
                 if gather.bytes < limits.chunk_bytes {
                     return Ok(());
                 }
                 let columns = recorded_columns(recorded, &mut sealing)?;
-                let mut full = std::mem::replace(&mut gather, Gather::new(recorded.table));
+                let mut full = std::mem::replace(&mut gather, SortBuffer::new(recorded.table));
                 sealing.write(&mut full, &columns).map(|_| ())
             })?;
             gather
@@ -104,7 +104,7 @@ pub(crate) fn seal_table(
 
 /// Finishes a table of an import: the chunks that are `written` and the `last` one, into `dir`.
 pub(crate) fn seal_chunked(
-    mut last: Gather,
+    mut last: SortBuffer,
     written: Option<Sealing>,
     dir: &Path,
     stats: &mut dyn Stats,
@@ -136,7 +136,7 @@ fn empty(table: &Table, dir: &Path) -> StoreError {
 }
 
 /// Writes rows that are kept apart from their table, and have no statistics, into `<name>.parquet`.
-pub(crate) fn seal_apart(mut gather: Gather, name: &str, dir: &Path) -> Result<Option<FileEntry>, StoreError> {
+pub(crate) fn seal_apart(mut gather: SortBuffer, name: &str, dir: &Path) -> Result<Option<FileEntry>, StoreError> {
     let mut sealing = Sealing::new(gather.table, dir);
     sealing.path = dir.join(format!("{name}.parquet"));
     let columns = places(&gather.in_use());
@@ -144,7 +144,7 @@ pub(crate) fn seal_apart(mut gather: Gather, name: &str, dir: &Path) -> Result<O
     sealing.file.take().map(|file| file.finish(name)).transpose()
 }
 
-fn push(gather: &mut Gather, batch: &RecordBatch, dir: &Path) -> Result<(), StoreError> {
+fn push(gather: &mut SortBuffer, batch: &RecordBatch, dir: &Path) -> Result<(), StoreError> {
     if gather.push(batch) {
         return Ok(());
     }
@@ -184,7 +184,7 @@ fn numbers<'a>(table: &'static Table, columns: &'a [usize]) -> impl Iterator<Ite
 
 /// Statistics of every series of a chunk; `keys` are host and key of its groups, in their order.
 pub(crate) fn chunk_stats(
-    gather: &Gather,
+    gather: &SortBuffer,
     order: &Order,
     columns: &[usize],
     keys: &[(String, String)],
@@ -245,7 +245,7 @@ impl Sealing {
 
     /// Writes one more chunk of a table whose columns are not known beforehand. A chunk that brings a
     /// new column makes the file be written anew with it, which happens at most a few times.
-    pub(crate) fn write_more(&mut self, gather: &mut Gather) -> Result<(), StoreError> {
+    pub(crate) fn write_more(&mut self, gather: &mut SortBuffer) -> Result<(), StoreError> {
         if gather.len() == 0 {
             return Ok(());
         }
@@ -282,8 +282,8 @@ impl Sealing {
         Ok(fs::remove_file(&narrow)?)
     }
 
-    /// Sorts a chunk and writes it as row groups of its own.
-    fn write(&mut self, gather: &mut Gather, columns: &[usize]) -> Result<Order, StoreError> {
+    /// Sorts a chunk and writes it as its own row groups.
+    fn write(&mut self, gather: &mut SortBuffer, columns: &[usize]) -> Result<Order, StoreError> {
         let order = gather.order();
         self.last_t = self.last_t.max(gather.last_t());
         let mut room = 0;
@@ -324,12 +324,12 @@ impl Sealing {
 
     fn stats_of_chunk(
         &self,
-        gather: &Gather,
+        gather: &SortBuffer,
         order: &Order,
         columns: &[usize],
         stats: &mut dyn Stats,
     ) -> Result<(), StoreError> {
-        // Of a file with one chunk, the series stand in the order of their groups.
+        // Of a file with one chunk, the series are in the order of their groups.
         chunk_stats(gather, order, columns, &self.series, stats)
     }
 
@@ -353,8 +353,8 @@ impl Sealing {
         // The intervals are read once for all columns, and stay beside what each thread reads.
         let most = (limits.stat_values / (threads + 1)).max(1);
         let file = Finished { table: self.table, path: &self.path, layout: &self.layout };
-        let (mut dts, mut rooms) = (Room::default(), Vec::new());
-        rooms.resize_with(threads, Room::default);
+        let (mut dts, mut rooms) = (ValueBuffer::default(), Vec::new());
+        rooms.resize_with(threads, ValueBuffer::default);
         let mut begin = 0;
         while begin < rows.len() {
             let (mut end, mut sum) = (begin, 0);

@@ -34,10 +34,10 @@ impl Finished<'_> {
         places: &[usize],
         at_once: usize,
         wanted: Range<usize>,
-        dts: &Room,
-        rooms: &mut [Room],
+        dts: &ValueBuffer,
+        rooms: &mut [ValueBuffer],
     ) -> Result<Vec<(usize, &'static str, Stat)>, StoreError> {
-        let of_some = |places: &[usize], room: &mut Room| -> Result<Vec<_>, StoreError> {
+        let of_some = |places: &[usize], room: &mut ValueBuffer| -> Result<Vec<_>, StoreError> {
             self.read(places, wanted.clone(), room)?;
             let (mut found, mut scratch) = (Vec::new(), std::mem::take(&mut room.scratch));
             for series in wanted.clone() {
@@ -65,14 +65,19 @@ impl Finished<'_> {
     }
 
     /// Reads the columns at `places` of the series in `wanted`.
-    pub(crate) fn read(&self, places: &[usize], wanted: Range<usize>, room: &mut Room) -> Result<(), StoreError> {
+    pub(crate) fn read(
+        &self,
+        places: &[usize],
+        wanted: Range<usize>,
+        room: &mut ValueBuffer,
+    ) -> Result<(), StoreError> {
         let names: Vec<&'static str> = places.iter().map(|p| self.table.columns[*p].name).collect();
         let mut rows = vec![0usize; wanted.len()];
         for (series, n) in self.layout.iter().flatten().filter(|(series, _)| wanted.contains(&(*series as usize))) {
             rows[*series as usize - wanted.start] += n;
         }
         room.lay_out(names.len(), &rows);
-        // Series stand together within a chunk, so that most row groups hold none of those wanted.
+        // Series are contiguous within a chunk, so that most row groups hold none of those wanted.
         let groups: Vec<usize> = (0..self.layout.len())
             .filter(|g| self.layout[*g].iter().any(|(series, _)| wanted.contains(&(*series as usize))))
             .collect();
@@ -107,14 +112,14 @@ impl Finished<'_> {
 /// Values of some columns of some series, one column of a series after another. The memory is used again for those to come:
 /// fresh memory costs as much as the figures made of it.
 #[derive(Default)]
-pub(crate) struct Room {
+pub(crate) struct ValueBuffer {
     values: Vec<f64>,
     /// Of each series where it begins, how many rows it may have, and how many it has.
     series: Vec<(usize, usize, usize)>,
     scratch: Vec<i64>,
 }
 
-impl Room {
+impl ValueBuffer {
     /// Makes room for series of `rows` rows with so many columns each.
     fn lay_out(&mut self, columns: usize, rows: &[usize]) {
         self.series.clear();
@@ -123,7 +128,7 @@ impl Room {
             self.series.push((begin, *n, 0));
             begin += n * columns;
         }
-        // What stands there already is written over, or not read.
+        // Old values are overwritten, or not read.
         if self.values.len() < begin {
             self.values.resize(begin, f64::NAN);
         }

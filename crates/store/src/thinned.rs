@@ -1,7 +1,7 @@
-//! Thinning: one row for several of a series, and apart from it the least and the greatest of them.
+//! Thinning: one row for several of a series, and apart from it their minimum and maximum.
 //!
 //! Means are weighed by the rows' intervals, so that a sum over time stays what it was. What adds up is added up. A
-//! percentile of several rows cannot be had from those of each: it is missing, and its least and greatest value are not.
+//! percentile of several rows cannot be had from those of each: it is missing, and its minimum and maximum are not.
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -10,11 +10,11 @@ use fenxi_model::{
     catalog::{DT, HOST, N_COMMON, T},
 };
 
-use crate::{StoreError, gather::Gather, table_seal::places};
+use crate::{StoreError, sort_buffer::SortBuffer, table_seal::places};
 
-/// What the tables of the least values are called before their point: `lowest.cpu`.
+/// The prefix of the tables of minima: `lowest.cpu`.
 pub const LOWEST: &str = "lowest";
-/// What the tables of the greatest values are called before their point: `highest.cpu`.
+/// The prefix of the tables of maxima: `highest.cpu`.
 pub const HIGHEST: &str = "highest";
 
 /// Rows that are gathered before some are thinned.
@@ -25,8 +25,8 @@ const ROWS: usize = 1 << 16;
 enum Rule {
     Mean,
     Sum,
-    Least,
-    Greatest,
+    Min,
+    Max,
     Missing,
     /// What is no number: the last one.
     Last,
@@ -36,12 +36,12 @@ enum Rule {
 pub(crate) struct Thinner {
     table: &'static Table,
     step_us: i64,
-    gather: Gather,
+    gather: SortBuffer,
     rules: Vec<(usize, Rule)>,
 }
 
 /// Rows that were made of several, all of the same series and moments.
-pub(crate) struct Made {
+pub(crate) struct Thinned {
     pub(crate) means: RecordBatch,
     pub(crate) lowest: Option<RecordBatch>,
     pub(crate) highest: Option<RecordBatch>,
@@ -51,14 +51,19 @@ pub(crate) struct Made {
 #[derive(Clone, Copy)]
 struct Folded {
     value: f64,
-    least: f64,
-    greatest: f64,
+    min: f64,
+    max: f64,
 }
 
 impl Thinner {
     pub(crate) fn new(table: &'static Table, step_s: f64) -> Thinner {
         let rules = (N_COMMON + table.n_keys..table.columns.len()).map(|place| (place, rule(table, place)));
-        Thinner { table, step_us: ((step_s * 1e6) as i64).max(1), gather: Gather::new(table), rules: rules.collect() }
+        Thinner {
+            table,
+            step_us: ((step_s * 1e6) as i64).max(1),
+            gather: SortBuffer::new(table),
+            rules: rules.collect(),
+        }
     }
 
     pub(crate) fn push(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
@@ -69,7 +74,7 @@ impl Thinner {
     }
 
     /// What is thinned; the last rows wait for those that belong to them, unless it is the `end`. None when there is nothing yet.
-    pub(crate) fn take(&mut self, end: bool) -> Result<Option<Made>, StoreError> {
+    pub(crate) fn take(&mut self, end: bool) -> Result<Option<Thinned>, StoreError> {
         if self.gather.len() == 0 || !end && self.gather.len() < ROWS {
             return Ok(None);
         }
@@ -104,7 +109,7 @@ impl Thinner {
         let columns = places(&self.gather.in_use());
         let rest = rest.map(|rows| self.gather.batch(&order.order[rows], &columns)).transpose();
         let rest = rest.map_err(|source| self.error(source))?;
-        self.gather = Gather::new(self.table);
+        self.gather = SortBuffer::new(self.table);
         rest.map_or(Ok(()), |batch| self.push(&batch))?;
         Ok(made)
     }
@@ -113,10 +118,10 @@ impl Thinner {
         StoreError::Arrow { path: self.table.name.into(), source }
     }
 
-    fn fold(&self, order: &[u32], groups: &[std::ops::Range<usize>]) -> Result<Option<Made>, ArrowError> {
+    fn fold(&self, order: &[u32], groups: &[std::ops::Range<usize>]) -> Result<Option<Thinned>, ArrowError> {
         let gather = &self.gather;
-        let (mut means, mut least, mut greatest) = (Rows::new(""), Rows::new(""), Rows::new(""));
-        // A distribution has no least or greatest: its parts add up.
+        let (mut means, mut lowest, mut highest) = (Rows::new(""), Rows::new(""), Rows::new(""));
+        // A distribution has no minimum or maximum: its parts add up.
         let has_ends = self.table.shape == Shape::Series;
         let (mut times, mut dts, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for group in groups {
@@ -131,7 +136,7 @@ impl Thinner {
             let host = gather.text(last, HOST).unwrap_or_default();
             let mut made = vec![&mut means];
             if has_ends {
-                made.extend([&mut least, &mut greatest]);
+                made.extend([&mut lowest, &mut highest]);
             }
             for (i, into) in made.into_iter().enumerate() {
                 into.set_host(&host);
@@ -151,7 +156,7 @@ impl Thinner {
                         continue;
                     }
                     let Some(folded) = folded(&values, dts, *rule) else { continue };
-                    let value = [folded.value, folded.least, folded.greatest][i];
+                    let value = [folded.value, folded.min, folded.max][i];
                     match self.table.columns[*place].ty {
                         _ if value.is_nan() => {}
                         Type::I64 => {
@@ -166,7 +171,7 @@ impl Thinner {
         }
         let take = |rows: &mut Rows| rows.tables_mut().next().and_then(fenxi_model::TableRows::take);
         let Some(means) = take(&mut means) else { return Ok(None) };
-        Ok(Some(Made { means, lowest: take(&mut least), highest: take(&mut greatest) }))
+        Ok(Some(Thinned { means, lowest: take(&mut lowest), highest: take(&mut highest) }))
     }
 }
 
@@ -178,8 +183,8 @@ fn rule(table: &Table, place: usize) -> Rule {
     match column.statistic {
         _ if column.kind == Kind::Count => Rule::Sum,
         Statistic::Mean => Rule::Mean,
-        Statistic::Minimum => Rule::Least,
-        Statistic::Maximum => Rule::Greatest,
+        Statistic::Minimum => Rule::Min,
+        Statistic::Maximum => Rule::Max,
         Statistic::Percentile => Rule::Missing,
     }
 }
@@ -187,14 +192,14 @@ fn rule(table: &Table, place: usize) -> Rule {
 /// One value for several, NaN where it is missing; None when all are.
 fn folded(values: &[f64], dts: &[f64], rule: Rule) -> Option<Folded> {
     let (mut sum, mut weighed, mut weight) = (0.0, 0.0, 0.0);
-    let (mut n, mut least, mut greatest) = (0_u32, f64::INFINITY, f64::NEG_INFINITY);
+    let (mut n, mut lowest, mut highest) = (0_u32, f64::INFINITY, f64::NEG_INFINITY);
     for (i, value) in values.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
         let dt = dts.get(i).copied().filter(|dt| *dt > 0.0).unwrap_or(0.0);
         n += 1;
         sum += value;
         weighed += value * dt;
         weight += dt;
-        (least, greatest) = (least.min(*value), greatest.max(*value));
+        (lowest, highest) = (lowest.min(*value), highest.max(*value));
     }
     if n == 0 {
         return None;
@@ -203,15 +208,15 @@ fn folded(values: &[f64], dts: &[f64], rule: Rule) -> Option<Folded> {
         Rule::Mean if weight > 0.0 => weighed / weight,
         Rule::Mean => sum / f64::from(n),
         Rule::Sum => sum,
-        Rule::Least => least,
-        Rule::Greatest => greatest,
+        Rule::Min => lowest,
+        Rule::Max => highest,
         Rule::Missing | Rule::Last => f64::NAN,
     };
-    Some(Folded { value, least, greatest })
+    Some(Folded { value, min: lowest, max: highest })
 }
 
-/// Copies what stands in one column of a row.
-fn copy(gather: &Gather, from: u32, place: usize, into: &mut fenxi_model::Row<'_>) {
+/// Copies the value in one column of a row.
+fn copy(gather: &SortBuffer, from: u32, place: usize, into: &mut fenxi_model::Row<'_>) {
     match gather.table.columns[place].ty {
         Type::F64 => {
             into.f64(place, gather.number(from, place));

@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     Store,
-    checked::{Stamp, now_ns},
     locks::Keeps,
+    stamp::{Stamp, now_ns},
 };
 
 /// How long a comparison is believed by others: what the disk does to a file changes none of its times.
@@ -87,7 +87,7 @@ pub(crate) fn sealed(text: &str) -> Vec<u8> {
     all
 }
 
-/// What stands behind the line with the checksum, if that fits.
+/// The content after the line with the checksum, if that fits.
 pub(crate) fn body(sealed: &[u8]) -> Option<&str> {
     let (digest, rest) = sealed.split_at_checked(64)?;
     let rest = rest.strip_prefix(b"\n")?;

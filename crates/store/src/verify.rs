@@ -13,8 +13,8 @@ use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use crate::{
     FileEntry, Manifest, Problem, Store, StoreError,
     bounds::WHOLE,
-    compacted::PackedFile,
     folder::{open_regular, read_regular},
+    packed::PackedFile,
     rows::RUN,
     seal::manifest_is_intact,
 };
@@ -93,7 +93,7 @@ impl Store {
         if rows == entry.rows {
             Ok(())
         } else {
-            Err(format!("has {rows} rows of {run}, its manifest says {}", entry.rows))
+            Err(format!("has {rows} rows of {run}, {} by its manifest", entry.rows))
         }
     }
 
@@ -143,7 +143,7 @@ fn check(path: &Path, entry: &FileEntry) -> Result<(), String> {
     if entry.name.ends_with(".parquet") { check_table(file, entry) } else { Ok(()) }
 }
 
-/// The longest description of its own content that a Parquet file may have; all of it is read into memory.
+/// The maximum size of a Parquet file's footer; all of it is read into memory.
 const FOOTER: u32 = 32 << 20;
 
 /// Refuses a Parquet file whose description is longer than that of any run.
@@ -156,7 +156,7 @@ fn check_footer(mut file: &fs::File) -> Result<(), String> {
     if bytes > FOOTER { Err(format!("describes itself in {bytes} bytes, and {FOOTER} are the most")) } else { Ok(()) }
 }
 
-/// Compares what a Parquet file says of its rows and columns with the manifest.
+/// Compares the rows and columns in a Parquet file's footer with the manifest.
 pub(crate) fn check_table(file: fs::File, entry: &FileEntry) -> Result<(), String> {
     check_footer(&file)?;
     let file = file.into_file();
@@ -164,11 +164,11 @@ pub(crate) fn check_table(file: fs::File, entry: &FileEntry) -> Result<(), Strin
         ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| format!("is not readable Parquet: {e}"))?;
     let rows = reader.metadata().file_metadata().num_rows();
     if rows != entry.rows as i64 {
-        return Err(format!("has {rows} rows, the manifest says {}", entry.rows));
+        return Err(format!("has {rows} rows, {} by the manifest", entry.rows));
     }
     // Files of one fingerprint are read as one table without a look at each.
     if !entry.fingerprint.is_empty() && fenxi_model::fingerprint(reader.schema()) != entry.fingerprint {
-        return Err("has other columns than the manifest says".to_owned());
+        return Err("has other columns than in the manifest".to_owned());
     }
     Ok(())
 }

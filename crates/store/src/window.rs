@@ -19,7 +19,7 @@ use fs_err as fs;
 
 use crate::{
     FileEntry, Store, StoreError, Window,
-    gather::Gather,
+    sort_buffer::SortBuffer,
     stats::StatsFile,
     table_seal::{chunk_stats, has_series, places},
 };
@@ -48,7 +48,7 @@ impl Store {
     }
 
     /// Where a file is cached that is derived from a run and goes with it: statistics of a window, coarse bins, findings. `name`
-    /// tells it from the run's others.
+    /// distinguishes it from the run's others.
     pub fn derived(&self, run: &RunId, name: &str) -> PathBuf {
         self.path().join(DERIVED).join(format!("{run}.{name}"))
     }
@@ -95,7 +95,7 @@ impl Store {
         for columns in values.chunks(at_once) {
             let wanted = held.iter().filter(|p| is_key(p)).chain(columns).map(|p| table.columns[*p].name);
             let wanted: Vec<&str> = wanted.collect();
-            let mut gather = Gather::new(table);
+            let mut gather = SortBuffer::new(table);
             let rows = self.rows(run, entry, Some(&wanted))?;
             let path = rows.path().to_owned();
             for batch in rows {

@@ -14,12 +14,12 @@ use crate::{
 
 /// A question that a response asks about its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RunQuestion {
     /// What is asked.
     pub question: Asking,
     /// The column of the answer; None for its only column of numbers.
     pub column: Option<String>,
-    /// Line of the plan in which it stands.
+    /// Its line in the plan.
     pub line: usize,
 }
 
@@ -37,7 +37,7 @@ pub enum Asking {
     Sql(String),
 }
 
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for RunQuestion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.question {
             Asking::Named { name, params } => {
@@ -59,23 +59,23 @@ pub struct Answered {
     pub unit: String,
 }
 
-/// Answers questions about runs of a store. What is wrong is said in words, for the line of a response.
+/// Answers questions about runs of a store. Errors are texts, for the line of a response.
 pub trait Asks {
     /// Whether the question can be asked at all: before there is a run.
     ///
     /// # Errors
     /// When there is no such question, parameter or column, or the statement is wrong.
-    fn check(&self, asked: &Asked) -> Result<(), String>;
+    fn check(&self, asked: &RunQuestion) -> Result<(), String>;
 
     /// Asks about one run; gives up after `limit_s` seconds.
     ///
     /// # Errors
     /// When the answer is not one number.
-    fn ask(&self, run: &RunId, asked: &Asked, limit_s: f64) -> Result<Answered, String>;
+    fn ask(&self, run: &RunId, asked: &RunQuestion, limit_s: f64) -> Result<Answered, String>;
 }
 
 /// Responses of a plan that are questions.
-pub(crate) fn asked(plan: &StudyPlan) -> impl Iterator<Item = (&Response, &Asked)> {
+pub(crate) fn asked(plan: &StudyPlan) -> impl Iterator<Item = (&Response, &RunQuestion)> {
     plan.responses.iter().filter_map(|response| match &response.from {
         From::Asked(asked) => Some((response, asked)),
         _ => None,
@@ -98,13 +98,13 @@ pub fn check(plan: &StudyPlan, asks: Option<&dyn Asks>) -> Result<(), StudyError
     Ok(())
 }
 
-/// Asks about a run; the error says which response is missing.
+/// Asks about a run; the error names the missing response.
 pub(crate) fn answer(
     plan: &StudyPlan,
     asks: Option<&dyn Asks>,
     run: &RunId,
     response: &Response,
-    asked: &Asked,
+    asked: &RunQuestion,
 ) -> Result<Answered, String> {
     let answer = match asks {
         Some(asks) => asks.ask(run, asked, plan.step_timeout_s),

@@ -10,7 +10,7 @@ use crate::{
     ask::answer,
     design::Design,
     plan::{From, Kind, StudyPlan},
-    state::{Made, Record, finished, made},
+    state::{Record, StudyRun, finished, made},
 };
 
 /// One response of all runs.
@@ -36,7 +36,7 @@ pub(crate) struct Collected {
     /// Seconds that the command took.
     pub(crate) elapsed: Series,
     pub(crate) runs: Vec<Vec<Option<RunId>>>,
-    pub(crate) made: Vec<Made>,
+    pub(crate) made: Vec<StudyRun>,
     /// Finished runs without an answer to a question, and why.
     pub(crate) unanswered: Vec<(RunId, String)>,
 }

@@ -13,7 +13,7 @@ use crate::{
     estimate::Estimate,
     plan::StudyPlan,
     run::{Broken, OneRun},
-    state::{FAILED, Lock, Made, Record, finished, made},
+    state::{FAILED, Lock, Record, StudyRun, finished, made},
 };
 
 /// Where and by what means a study is made.
@@ -31,11 +31,11 @@ pub struct Means<'a> {
     pub random: &'a dyn Fn() -> u64,
     /// The time.
     pub now: &'a dyn Fn() -> Micros,
-    /// Who answers questions about runs; a plan that asks none needs nobody.
+    /// Who answers questions about runs; a plan without questions needs none.
     pub asks: Option<&'a dyn Asks>,
 }
 
-/// What happens in a study, told to the caller.
+/// An event of a study, for the caller.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The runs that are to be made are known.
@@ -44,7 +44,7 @@ pub enum Event<'a> {
         finished: usize,
         /// Runs of the plan.
         planned: usize,
-        /// Seconds that the rest will take, where that can be told.
+        /// Seconds that the rest will take, where that is known.
         left_s: Option<f64>,
     },
     /// A run does something new: `set-up`, `waiting until ready`, `warming up`, `running`, `resting`.
@@ -70,7 +70,7 @@ pub enum Event<'a> {
         seconds: f64,
         /// Runs of the plan that are finished.
         finished: usize,
-        /// Seconds that the rest will take, where that can be told.
+        /// Seconds that the rest will take, where that is known.
         left_s: Option<f64>,
     },
     /// A run failed and is kept as such.
@@ -106,13 +106,13 @@ pub struct Outcome {
     pub interrupted: Option<i32>,
 }
 
-/// Is told of each event.
+/// Called for each event.
 pub type Watch<'a> = dyn FnMut(Event<'_>) + 'a;
 
 /// Makes the runs of `plan` that are not there yet.
 ///
 /// # Errors
-/// When a question cannot be asked, another process makes the study, a run fails and the plan says to stop then, or the store can no longer be
+/// When a question cannot be asked, another process makes the study, a run fails and the plan asks to stop then, or the store can no longer be
 /// written. Finished runs are kept.
 pub fn conduct(
     plan: &StudyPlan,
@@ -121,12 +121,12 @@ pub fn conduct(
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, StudyError> {
     crate::ask::check(plan, means.asks)?;
-    let _lock = Lock::take(means.store, &plan.name)?;
+    let _lock = Lock::acquire(means.store, &plan.name)?;
     let design = Design::new(plan, record.seed)?;
     record.save(means.store)?;
     let earlier = made(means.store, record)?;
     tag_cut_short(means.store, &earlier)?;
-    let (todo, mut work) = Work::new(plan, record, means, &design, &earlier);
+    let (todo, mut work) = Conduct::new(plan, record, means, &design, &earlier);
     let left_s = work.estimate.rest(todo.iter().copied());
     watch(Event::Begins { finished: work.outcome.finished, planned: work.outcome.planned, left_s });
     if todo.is_empty() {
@@ -153,9 +153,9 @@ pub fn conduct(
     }
 }
 
-/// What dead recorders left says so, for everybody who lists runs.
-fn tag_cut_short(store: &Store, made: &[Made]) -> Result<(), StoreError> {
-    for Made { run, failed, .. } in made {
+/// Runs of dead recorders are marked so, for all who list runs.
+fn tag_cut_short(store: &Store, made: &[StudyRun]) -> Result<(), StoreError> {
+    for StudyRun { run, failed, .. } in made {
         if let Some(why) = failed
             && !store.run(run)?.labels.tags.contains_key(FAILED)
         {
@@ -169,7 +169,7 @@ fn tag_cut_short(store: &Store, made: &[Made]) -> Result<(), StoreError> {
 }
 
 /// A study at work.
-struct Work<'a> {
+struct Conduct<'a> {
     plan: &'a StudyPlan,
     record: &'a Record,
     means: Means<'a>,
@@ -179,15 +179,15 @@ struct Work<'a> {
     outcome: Outcome,
 }
 
-impl<'a> Work<'a> {
+impl<'a> Conduct<'a> {
     /// The runs to be made, and what makes them.
     fn new(
         plan: &'a StudyPlan,
         record: &'a Record,
         means: Means<'a>,
         design: &'a Design,
-        earlier: &'a [Made],
-    ) -> (Vec<Slot>, Work<'a>) {
+        earlier: &'a [StudyRun],
+    ) -> (Vec<Slot>, Conduct<'a>) {
         let done = finished(earlier);
         let mut estimate = Estimate::new(plan);
         let mut todo = Vec::new();
@@ -204,7 +204,7 @@ impl<'a> Work<'a> {
         }
         let planned = design.order.len();
         let outcome = Outcome { planned, finished: planned - todo.len(), ..Outcome::default() };
-        (todo, Work { plan, record, means, design, estimate, attempts, outcome })
+        (todo, Conduct { plan, record, means, design, estimate, attempts, outcome })
     }
 
     /// The set-up or tear-down of the whole study.
@@ -230,7 +230,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// One planned run, tried as often as the plan says.
+    /// One planned run, tried as often as in the plan.
     fn slot(&mut self, slot: Slot, rest: &[Slot], watch: &mut Watch<'_>) -> Result<(), Broken> {
         let design = self.design;
         let cell = &design.cells[slot.cell];

@@ -1,5 +1,5 @@
 //! Which runs a plan means, and in which order: each repeat is a block in which every cell is run once, in an
-//! order of its own, so that what drifts on the machine meets all cells alike.
+//! separate random order, so that what drifts on the machine meets all cells alike.
 
 use fenxi_analyze::Random;
 
@@ -43,7 +43,7 @@ impl Design {
     /// and its cells only, so that more blocks do not change those before.
     ///
     /// # Errors
-    /// When no cell is left, or there are far too many.
+    /// When no cell is left, or there are too many.
     pub fn new(plan: &StudyPlan, seed: u64) -> Result<Design, PlanError> {
         let cells = cells(plan)?;
         let mut order = Vec::with_capacity(cells.len() * plan.repeats as usize);

@@ -71,7 +71,7 @@ pub enum StudyError {
         /// Why, with the last lines that it printed.
         why: String,
     },
-    /// A run failed, and the plan says to stop then.
+    /// A run failed, and the plan asks to stop then.
     #[error("block {block}, {cell}: {why}")]
     Run {
         /// Block of the run.
@@ -81,7 +81,7 @@ pub enum StudyError {
         /// Why, with the last lines that it printed.
         why: String,
     },
-    /// A plan asks questions, and nobody is there who answers.
+    /// A plan asks questions, and no engine is there to answer.
     #[error("the plan asks questions about its runs, which takes the SQL engine")]
     NobodyAnswers,
     /// A run could not be recorded.

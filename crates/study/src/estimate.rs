@@ -13,7 +13,7 @@ pub struct Estimate {
     seconds: BTreeMap<usize, Vec<f64>>,
     /// Seconds of one run as the plan has them, where it does.
     planned: Option<f64>,
-    /// Seconds beside the measured command, as far as the plan tells.
+    /// Seconds beside the measured command, as far as the plan has them.
     beside: f64,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::{Around, Command, From, Import, Probe, ProbeHow, StudyPlan, Warmup};
 
-/// What a plan says: `command`, `factors.threads`, `run.setup` and so on, with the text of each.
+/// The content of a plan: `command`, `factors.threads`, `run.setup` and so on, with the text of each.
 pub type Facets = BTreeMap<String, String>;
 
 /// Beginnings of the names of facets that a study may have more or fewer of without measuring anything else.
@@ -25,7 +25,7 @@ pub fn facets(plan: &StudyPlan) -> Facets {
     put("seed", plan.seed.map(|seed| seed.to_string()));
     put("order", plan.in_order.then(|| "given".to_owned()));
     put("command", Some(plan.command.to_string()));
-    // As the plan says it: the study may go on from another directory.
+    // As in the plan: the study may go on from another directory.
     let here = plan.path.parent().and_then(|here| plan.directory.strip_prefix(here).ok()).unwrap_or(&plan.directory);
     put("directory", Some(here.display().to_string()).filter(|dir| !dir.is_empty() && dir != "."));
     put("cells", plan.cells.as_deref().and_then(patterns));
@@ -98,7 +98,7 @@ fn probe(probe: &Probe) -> String {
     }
 }
 
-/// What differs between what a study was begun with and what its plan says now.
+/// What differs between what a study was begun with and its plan now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// A line each.
@@ -118,7 +118,7 @@ pub fn changes(was: &Facets, is: &Facets) -> Changes {
             (Some(before), None) => format!("`{name}` was `{before}`, is not there"),
             (None, now) => format!("`{name}` was not there, is `{}`", now.map_or("", String::as_str)),
         };
-        // What belongs to a level that is new, or is gone, says nothing about the runs of the others.
+        // What belongs to a level that is new, or is gone, does not affect the runs of the others.
         let of_level = name.strip_prefix("level.").is_some_and(|rest| {
             let level = |facets: &Facets| {
                 facets.keys().filter_map(|k| k.strip_prefix("levels.")).any(|l| rest.starts_with(&format!("{l}.")))

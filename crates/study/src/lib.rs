@@ -6,7 +6,7 @@
 //!                                                            runs ─collect─▶ numbers ─report─▶ Report
 //! ```
 //!
-//! A run says by its parameters which study, block and cell it belongs to. What is finished is found there
+//! The parameters of a run have its study, block and cell. What is finished is found there
 //! and nowhere else, so that a study goes on where it was cut off.
 
 mod ask;
@@ -30,7 +30,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Answered, Asked, Asking, Asks, check};
+pub use ask::{Answered, Asking, Asks, RunQuestion, check};
 pub use conduct::{Event, Means, Outcome, Watch, conduct};
 pub use design::{Cell, Design, Slot};
 pub use error::{PlanError, StudyError};
@@ -41,4 +41,4 @@ pub use plan::{Factor, Kind, Level, Response, StudyPlan};
 pub use render::{Style, render};
 pub use report::report;
 pub use reported::Report;
-pub use state::{Beginning, FAILED, Made, Record, finished, made, names};
+pub use state::{Beginning, FAILED, Record, StudyRun, finished, made, names};

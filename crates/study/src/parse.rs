@@ -8,7 +8,7 @@ use regex::Regex;
 use toml::de::{DeTable, DeValue};
 
 use crate::{
-    ask::{Asked, Asking},
+    ask::{Asking, RunQuestion},
     error::{PlanError, perhaps},
     fill::{fill, is_name},
     plan::{
@@ -20,16 +20,16 @@ use crate::{
 
 /// Names that placeholders have beside factors.
 pub(crate) const OWN_NAMES: [&str; 5] = ["study", "study_id", "block", "cell", "attempt"];
-/// Seconds between two samples unless said otherwise.
+/// Default seconds between two samples.
 const INTERVAL_S: f64 = 1.0;
-/// Seconds that set-ups and probes may take unless said otherwise.
+/// Default limit of set-ups and probes in seconds.
 const STEP_TIMEOUT_S: f64 = 600.0;
 const READY_TIMEOUT_S: f64 = 60.0;
 
 /// Reads a plan; directories in it are relative to that of `path`.
 ///
 /// # Errors
-/// When it is no TOML, or says what cannot be meant: with the line.
+/// When it is no TOML, or has invalid values: with the line.
 pub fn parse(path: &Path, text: &str) -> Result<StudyPlan, PlanError> {
     let text = Text { path, text };
     let document = DeTable::parse(text.text).map_err(|e| {
@@ -357,7 +357,7 @@ fn response(reader: &Reader<'_>, factors: &[Factor]) -> Result<Response, PlanErr
         _ => return Err(reader.error("a response has one of `result`, `pattern`, `work`, `question` and `sql`")),
     };
     let question = match &from {
-        From::Asked(Asked { question: Asking::Named { name, .. }, .. }) => Some(name.as_str()),
+        From::Asked(RunQuestion { question: Asking::Named { name, .. }, .. }) => Some(name.as_str()),
         _ => None,
     };
     let Some(name) = name.or(result).or(question) else {
@@ -381,7 +381,7 @@ fn response(reader: &Reader<'_>, factors: &[Factor]) -> Result<Response, PlanErr
 }
 
 /// `question` with `params`, or `sql`; and `column`.
-fn asked(reader: &Reader<'_>) -> Result<Option<Asked>, PlanError> {
+fn asked(reader: &Reader<'_>) -> Result<Option<RunQuestion>, PlanError> {
     let (name, sql) = (reader.string("question")?, reader.string("sql")?);
     let (params, column) = (reader.pairs("params")?, reader.string("column")?.map(str::to_owned));
     let question = match (name, sql) {
@@ -392,7 +392,7 @@ fn asked(reader: &Reader<'_>) -> Result<Option<Asked>, PlanError> {
         (None, None) if params.is_empty() && column.is_none() => return Ok(None),
         (None, None) => return Err(reader.error("`params` and `column` belong to a `question` or `sql`")),
     };
-    Ok(Some(Asked { question, column, line: reader.text.line(reader.at) }))
+    Ok(Some(RunQuestion { question, column, line: reader.text.line(reader.at) }))
 }
 
 /// `[run]`: what is done before and after each run.

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf};
 use fenxi_model::{Better, Unit};
 use regex::Regex;
 
-use crate::ask::Asked;
+use crate::ask::RunQuestion;
 
 /// A study as it is planned.
 #[derive(Clone, Debug)]
@@ -124,13 +124,13 @@ pub type Pattern = Vec<(String, String)>;
 /// When the system under test is ready.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// How it is told.
+    /// How it is probed.
     pub how: ProbeHow,
     /// Seconds to wait for it.
     pub timeout_s: f64,
 }
 
-/// How it is told that a system is ready.
+/// How the readiness of a system is probed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeHow {
     /// A command that succeeds.
@@ -183,9 +183,9 @@ pub struct Response {
     pub from: From,
     /// Its unit.
     pub unit: String,
-    /// Which direction is good; None: as the result itself says.
+    /// Which direction is good; None: that of the result.
     pub better: Option<Better>,
-    /// What it means for the report; None: as its unit says.
+    /// What it means for the report; None: by its unit.
     pub kind: Option<Kind>,
 }
 
@@ -199,7 +199,7 @@ pub enum From {
     /// So much work, a number after its placeholders are filled, per second elapsed.
     Work(String),
     /// The answer to a question about the run.
-    Asked(Asked),
+    Asked(RunQuestion),
 }
 
 /// What a response means for the report.
@@ -231,7 +231,7 @@ impl Response {
         }
     }
 
-    /// What it means, from what is said and from the unit of its results.
+    /// Its meaning, from the plan and from the unit of its results.
     pub fn kind(&self, unit: &str, better: Better) -> Kind {
         if let Some(kind) = self.kind {
             return kind;

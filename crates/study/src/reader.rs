@@ -10,7 +10,7 @@ use toml::{
 
 use crate::error::{PlanError, perhaps};
 
-/// A value and where it stands.
+/// A value and its line.
 pub(crate) type Value<'t> = &'t Spanned<DeValue<'t>>;
 
 /// The text being read: for lines.
@@ -56,7 +56,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// All entries in the order in which they stand in the file.
+    /// All entries in the order of the file.
     pub(crate) fn entries(&self) -> Vec<(&'t str, Value<'t>)> {
         let mut entries: Vec<_> = self.table.iter().map(|(k, v)| (k.span().start, k.get_ref().as_ref(), v)).collect();
         entries.sort_by_key(|(at, _, _)| *at);
@@ -95,11 +95,11 @@ impl<'t> Reader<'t> {
         seconds.map(Some).ok_or_else(|| self.wrong(key, value, "a length of time as \"30s\", \"500ms\" or \"2m\""))
     }
 
-    /// A whole number from `least` to `most`.
-    pub(crate) fn whole(&self, key: &'static str, least: u64, most: u64) -> Result<Option<u64>, PlanError> {
+    /// A whole number from `min` to `max`.
+    pub(crate) fn whole(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>, PlanError> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        let found = number(value.get_ref()).filter(|n| n.fract() == 0.0 && *n >= least as f64 && *n <= most as f64);
-        let expected = || format!("a whole number from {least} to {most}");
+        let found = number(value.get_ref()).filter(|n| n.fract() == 0.0 && *n >= min as f64 && *n <= max as f64);
+        let expected = || format!("a whole number from {min} to {max}");
         found.map(|n| Some(n as u64)).ok_or_else(|| self.wrong(key, value, &expected()))
     }
 

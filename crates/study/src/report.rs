@@ -22,7 +22,7 @@ const ALPHA: f64 = 0.05;
 /// Effects that differ by less than this share are of no interest.
 const WORTH_KNOWING: f64 = 0.05;
 
-/// Reports on the study that `plan` is and `record` tells of; `asks` answers its questions about runs, if it has any.
+/// Reports on the study that `plan` is and `record` describes; `asks` answers its questions about runs, if it has any.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -32,7 +32,7 @@ pub fn report(store: &Store, plan: &StudyPlan, record: &Record, asks: Option<&dy
         let place = all.design.cells.iter().position(|c| c.label == cell);
         place.is_some_and(|p| all.runs[p].get(block as usize - 1).is_some_and(Option::is_some))
     };
-    let failure = |made: &crate::Made| {
+    let failure = |made: &crate::StudyRun| {
         let unanswered = || all.unanswered.iter().find(|(run, _)| *run == made.run).map(|(_, why)| why.clone());
         let (run, why) = (made.run.to_string(), made.failed.clone().or_else(unanswered)?);
         Some(Failure {

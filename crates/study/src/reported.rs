@@ -1,4 +1,4 @@
-//! What a report says of a study: plain structures, which the terminal prints, and `--json` and the API serialise.
+//! A study's report: plain structures, which the terminal prints, and `--json` and the API serialise.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -158,7 +158,7 @@ pub struct Fit {
     pub knee: Option<f64>,
     /// Its 95 % interval; the upper end may be missing when there is none.
     pub knee_interval: Option<[Option<f64>; 2]>,
-    /// The N of the greatest throughput.
+    /// The N of the maximum throughput.
     pub peak: Option<f64>,
     /// Its 95 % interval; the upper end may be missing when there is none.
     pub peak_interval: Option<[Option<f64>; 2]>,
@@ -173,9 +173,9 @@ pub struct BestCell {
     pub mean: f64,
     /// Cells not distinguishable from it, with adjusted p values.
     pub as_good: Vec<(String, f64)>,
-    /// Cells with too few runs to be told apart.
+    /// Cells with too few runs to be distinguished.
     pub unknown: Vec<String>,
-    /// Whether p values come from all cells together, as so few runs alone could tell nothing.
+    /// Whether p values come from all cells together, as so few runs alone are not enough.
     pub is_pooled: bool,
 }
 

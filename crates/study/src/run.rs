@@ -9,7 +9,7 @@ use std::{
 };
 
 use fenxi_model::{RunId, Unit};
-use fenxi_record::{Cause, Observed, Plan, Stage, attend, observe, pause};
+use fenxi_record::{Cause, Observed, Plan, Stage, observe, pause, run_command};
 use fenxi_store::{Begin, End, StoreError};
 
 use crate::{
@@ -59,7 +59,7 @@ impl<E: Into<StudyError>> From<E> for Broken {
 
 /// A run that is finished.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct FinishedRun {
     pub(crate) run: RunId,
     pub(crate) seconds: f64,
 }
@@ -90,7 +90,7 @@ impl<'a> OneRun<'a> {
     }
 
     /// Makes the run.
-    pub(crate) fn make(&self, watch: &mut Watch<'_>) -> Result<Kept, Broken> {
+    pub(crate) fn make(&self, watch: &mut Watch<'_>) -> Result<FinishedRun, Broken> {
         let levels = || self.place.iter().flat_map(|(_, cell, _)| cell.levels(self.plan));
         let arounds: Vec<_> = levels().map(|(_, level)| &level.around).chain([&self.plan.each]).collect();
         let mut begun = 0;
@@ -98,11 +98,11 @@ impl<'a> OneRun<'a> {
             for around in &arounds {
                 begun += 1;
                 if let Some(setup) = &around.setup {
-                    self.tell(watch, "set-up", 0.0);
+                    self.report(watch, "set-up", 0.0);
                     self.step("set-up", setup)?;
                 }
             }
-            self.tell(watch, "waiting until ready", 0.0);
+            self.report(watch, "waiting until ready", 0.0);
             self.wait_until_ready()?;
             self.warm_up(watch)?;
             self.measure(watch)
@@ -119,7 +119,7 @@ impl<'a> OneRun<'a> {
         let mut undone = Ok(());
         for around in arounds[..begun].iter().rev() {
             if let Some(teardown) = &around.teardown {
-                self.tell(watch, "tear-down", 0.0);
+                self.report(watch, "tear-down", 0.0);
                 undone = undone.and(self.step("tear-down", teardown));
             }
         }
@@ -135,7 +135,7 @@ impl<'a> OneRun<'a> {
         }
     }
 
-    fn tell(&self, watch: &mut Watch<'_>, what: &'static str, seconds: f64) {
+    fn report(&self, watch: &mut Watch<'_>, what: &'static str, seconds: f64) {
         if let Some((slot, cell, _)) = self.place {
             watch(Event::Doing { slot, cell, what, seconds });
         }
@@ -182,15 +182,15 @@ impl<'a> OneRun<'a> {
 
     /// Runs a command beside the measurement to its end.
     pub(crate) fn step(&self, what: &str, command: &Command) -> Result<(), Broken> {
-        self.attend(what, command, self.plan.step_timeout_s, Limit::Fails)
+        self.run_step(what, command, self.plan.step_timeout_s, Limit::Fails)
     }
 
-    fn attend(&self, what: &str, command: &Command, limit_s: f64, limit: Limit) -> Result<(), Broken> {
+    fn run_step(&self, what: &str, command: &Command, limit_s: f64, limit: Limit) -> Result<(), Broken> {
         let words = self.words(command);
         let printed = self.printed()?;
         let contained = printed.contained(self.env(), self.plan.directory.clone())?;
         let failed = |short: String| Err(Broken::Failed(Why { short, lines: printed.last_lines() }));
-        let attended = match attend(&words, &contained, Some(limit_s)) {
+        let attended = match run_command(&words, &contained, Some(limit_s)) {
             Ok(attended) => attended,
             Err(e) => {
                 let program = words.first().map(|w| w.to_string_lossy().into_owned()).unwrap_or_default();
@@ -218,7 +218,7 @@ impl<'a> OneRun<'a> {
                     Ok(()) => return Ok(()),
                     Err(e) => format!("{address}: {e}"),
                 },
-                ProbeHow::Command(command) => match self.attend("probe", command, probe.timeout_s, Limit::Fails) {
+                ProbeHow::Command(command) => match self.run_step("probe", command, probe.timeout_s, Limit::Fails) {
                     Ok(()) => return Ok(()),
                     Err(Broken::Failed(why)) => why.to_string(),
                     Err(broken) => return Err(broken),
@@ -236,15 +236,15 @@ impl<'a> OneRun<'a> {
 
     fn warm_up(&self, watch: &mut Watch<'_>) -> Result<(), Broken> {
         let Some(warmup) = &self.plan.warmup else { return Ok(()) };
-        self.tell(watch, "warming up", 0.0);
+        self.report(watch, "warming up", 0.0);
         match warmup {
-            Warmup::Seconds(seconds) => self.attend("warm-up", &self.plan.command, *seconds, Limit::Ends),
-            Warmup::Command(command) => self.attend("warm-up", command, self.plan.step_timeout_s, Limit::Fails),
+            Warmup::Seconds(seconds) => self.run_step("warm-up", &self.plan.command, *seconds, Limit::Ends),
+            Warmup::Command(command) => self.run_step("warm-up", command, self.plan.step_timeout_s, Limit::Fails),
         }
     }
 
     /// Runs the command and records it.
-    fn measure(&self, watch: &mut Watch<'_>) -> Result<Kept, Stopped> {
+    fn measure(&self, watch: &mut Watch<'_>) -> Result<FinishedRun, Stopped> {
         let printed = self.printed()?;
         let ends_by_plan = self.plan.duration_s.is_some_and(|d| self.plan.timeout_s.is_none_or(|t| d <= t));
         let limit_s = if ends_by_plan { self.plan.duration_s } else { self.plan.timeout_s };
@@ -262,8 +262,8 @@ impl<'a> OneRun<'a> {
         };
         let observed = observe(plan, &mut |stage| {
             match stage {
-                Stage::Began { .. } => self.tell(watch, "running", 0.0),
-                Stage::Tick { progress, .. } => self.tell(watch, "running", progress.elapsed_s),
+                Stage::Began { .. } => self.report(watch, "running", 0.0),
+                Stage::Tick { progress, .. } => self.report(watch, "running", progress.elapsed_s),
                 Stage::SinceBoot { .. } | Stage::Rolled { .. } | Stage::Sealing => {}
             }
             ControlFlow::Continue(())
@@ -272,7 +272,7 @@ impl<'a> OneRun<'a> {
     }
 
     /// Makes what was recorded a run, with what it printed, its responses, and why it failed if it did.
-    fn keep(&self, mut observed: Observed, printed: &Printed, ends_by_plan: bool) -> Result<Kept, Stopped> {
+    fn keep(&self, mut observed: Observed, printed: &Printed, ends_by_plan: bool) -> Result<FinishedRun, Stopped> {
         let outcome = observed.outcome();
         if let Some(signal) = outcome.interrupted {
             observed.discard()?;
@@ -306,13 +306,13 @@ impl<'a> OneRun<'a> {
                 let broken = Broken::Failed(Why { short, lines: printed.last_lines() });
                 Err(Stopped { broken, kept: true })
             }
-            (None, Some(run)) => Ok(Kept { run, seconds }),
+            (None, Some(run)) => Ok(FinishedRun { run, seconds }),
             (None, None) => Err(io::Error::other("the run was not kept").into()),
         }
     }
 
     /// Asks the plan's questions about a run that is sealed; gives why an answer is missing, which the run's tag then
-    /// says too.
+    /// has too.
     fn ask(&self, run: &RunId) -> Result<Option<String>, StoreError> {
         let answer = |(response, asked)| answer(self.plan, self.means.asks, run, response, asked).err();
         let Some(why) = asked(self.plan).find_map(answer) else { return Ok(None) };
@@ -328,7 +328,7 @@ impl<'a> OneRun<'a> {
         format!("{} {cell}", self.plan.name)
     }
 
-    /// What a run says about itself: the study, its place in it, and the level of each factor.
+    /// The labels of a run: the study, its place in it, and the level of each factor.
     fn params(&self) -> BTreeMap<String, String> {
         let own = crate::parse::OWN_NAMES.iter().map(|name| ((*name).to_owned(), self.value(name)));
         let levels = self.place.iter().flat_map(|(_, cell, _)| cell.levels(self.plan));

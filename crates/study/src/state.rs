@@ -27,13 +27,13 @@ pub const FAILED: &str = "failed";
 pub struct Record {
     /// Name of the study.
     pub name: String,
-    /// Tells its runs from those of another study of that name.
+    /// Distinguishes its runs from those of another study of that name.
     pub id: String,
     /// Where its random order begins.
     pub seed: u64,
     /// When it began.
     pub began: Micros,
-    /// What its plan said.
+    /// The content of its plan.
     pub plan: Facets,
     /// The whole plan, so that a report needs no file.
     pub text: String,
@@ -155,7 +155,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`StudyError::Busy`] when another process has it.
-    pub fn take(store: &Store, name: &str) -> Result<Lock, StudyError> {
+    pub fn acquire(store: &Store, name: &str) -> Result<Lock, StudyError> {
         let studies = store.make_dir("studies")?;
         let lock = studies.join(format!("{name}.lock"));
         // The mode that it is to have from its first moment on: a command can be killed at any.
@@ -170,7 +170,7 @@ impl Lock {
 
 /// One run that was made for a study.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Made {
+pub struct StudyRun {
     /// The run.
     pub run: RunId,
     /// Its block.
@@ -189,13 +189,13 @@ pub struct Made {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn made(store: &Store, record: &Record) -> Result<Vec<Made>, StoreError> {
-    let mut runs: Vec<(Micros, Made)> = store.summaries()?.iter().filter_map(|s| of_study(s, record)).collect();
+pub fn made(store: &Store, record: &Record) -> Result<Vec<StudyRun>, StoreError> {
+    let mut runs: Vec<(Micros, StudyRun)> = store.summaries()?.iter().filter_map(|s| of_study(s, record)).collect();
     runs.sort_by(|a, b| (a.0, &a.1.run).cmp(&(b.0, &b.1.run)));
     Ok(runs.into_iter().map(|(_, made)| made).collect())
 }
 
-fn of_study(summary: &Summary, record: &Record) -> Option<(Micros, Made)> {
+fn of_study(summary: &Summary, record: &Record) -> Option<(Micros, StudyRun)> {
     let param = |key: &str| summary.params.get(key).map(String::as_str);
     if param("study_id") != Some(&record.id) {
         return None;
@@ -204,7 +204,7 @@ fn of_study(summary: &Summary, record: &Record) -> Option<(Micros, Made)> {
     let cut_short = summary.recovered.then(|| "cut short: its recorder died".to_owned());
     Some((
         summary.start,
-        Made {
+        StudyRun {
             run: summary.id.clone(),
             block: param("block")?.parse().ok()?,
             cell: param("cell")?.to_owned(),
@@ -216,6 +216,6 @@ fn of_study(summary: &Summary, record: &Record) -> Option<(Micros, Made)> {
 }
 
 /// The runs that count, by block and cell: the latest where there are several.
-pub fn finished(made: &[Made]) -> BTreeMap<(u32, &str), &Made> {
+pub fn finished(made: &[StudyRun]) -> BTreeMap<(u32, &str), &StudyRun> {
     made.iter().filter(|m| m.failed.is_none()).map(|m| ((m.block, m.cell.as_str()), m)).collect()
 }

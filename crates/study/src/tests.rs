@@ -9,7 +9,7 @@ use fenxi_model::{
 use fenxi_store::{Begin, End, Store};
 
 use crate::{
-    Answered, Asked, Asks, Beginning, Design, Estimate, FAILED, Kind, Record, StudyError, StudyPlan,
+    Answered, Asks, Beginning, Design, Estimate, FAILED, Kind, Record, RunQuestion, StudyError, StudyPlan,
     collect::{Series, collect},
     finished, made, names, parse, report,
     state::Lock,
@@ -30,7 +30,7 @@ a = [1, 2]
 result = \"tps\"
 ";
 
-/// A study in a store of its own.
+/// A study in its own store.
 pub(crate) struct Study {
     pub(crate) store: Store,
     pub(crate) plan: StudyPlan,
@@ -132,9 +132,10 @@ fn what_was_made_is_read_from_the_parameters_of_runs() {
     let third = study.run((2, "a=2", 1), 3.0, |run| drop(run.begin.params.remove("attempt")));
     let dead = study.cut_short(2, "a=1");
     let all = made(&study.store, &study.record).unwrap();
-    let told: Vec<_> = all.iter().map(|m| (&m.run, m.block, m.cell.as_str(), m.attempt, m.failed.as_deref())).collect();
+    let reported: Vec<_> =
+        all.iter().map(|m| (&m.run, m.block, m.cell.as_str(), m.attempt, m.failed.as_deref())).collect();
     assert_eq!(
-        told,
+        reported,
         [
             (&first, 1, "a=1", 1, Some("timed out")),
             (&second, 1, "a=1", 2, None),
@@ -189,12 +190,12 @@ fn a_record_is_found_again_and_goes_on_only_with_the_same_plan() {
 #[test]
 fn a_study_is_made_by_one_process_at_a_time() {
     let study = Study::new(PLAN);
-    let lock = Lock::take(&study.store, "n").unwrap();
-    let busy = Lock::take(&study.store, "n").unwrap_err();
+    let lock = Lock::acquire(&study.store, "n").unwrap();
+    let busy = Lock::acquire(&study.store, "n").unwrap_err();
     assert!(matches!(&busy, StudyError::Busy { name, .. } if name == "n"), "{busy}");
-    assert!(Lock::take(&study.store, "another").is_ok());
+    assert!(Lock::acquire(&study.store, "another").is_ok());
     drop(lock);
-    assert!(Lock::take(&study.store, "n").is_ok());
+    assert!(Lock::acquire(&study.store, "n").is_ok());
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn responses_are_the_results_of_finished_runs_by_cell_and_block() {
     let all = collect(&study.store, &study.plan, &study.record, None).unwrap();
     let [tps, p95] = all.series.as_slice() else { panic!("{:?}", all.series) };
     assert_eq!(known(tps), [[Some(10.0), None], [Some(20.0), None]]);
-    // Unit and direction are those of the result unless the plan says them.
+    // Unit and direction are those of the result unless the plan sets them.
     assert_eq!((tps.unit.as_str(), tps.better, tps.kind), ("/s", Better::Higher, Kind::Throughput));
     assert_eq!(
         (known(p95), p95.unit.as_str(), p95.better),
@@ -279,11 +280,11 @@ struct Answers<'a> {
 }
 
 impl Asks for Answers<'_> {
-    fn check(&self, _: &Asked) -> Result<(), String> {
+    fn check(&self, _: &RunQuestion) -> Result<(), String> {
         Ok(())
     }
 
-    fn ask(&self, run: &RunId, asked: &Asked, _: f64) -> Result<Answered, String> {
+    fn ask(&self, run: &RunId, asked: &RunQuestion, _: f64) -> Result<Answered, String> {
         if run == self.not {
             return Err(format!("`{asked}` gives no row"));
         }
@@ -316,8 +317,8 @@ fn questions_are_asked_about_each_run_and_what_is_not_answered_is_reported() {
         ]
     );
     // Without anybody who answers there is no number, and a reason for each run.
-    let nobody = collect(&study.store, &study.plan, &study.record, None).unwrap();
-    assert_eq!((known(&nobody.series[0]), nobody.unanswered.len()), (vec![vec![None, None]; 2], 3));
+    let no_one = collect(&study.store, &study.plan, &study.record, None).unwrap();
+    assert_eq!((known(&no_one.series[0]), no_one.unanswered.len()), (vec![vec![None, None]; 2], 3));
     let asked = crate::check(&study.plan, None);
     assert!(matches!(asked, Err(StudyError::NobodyAnswers)), "{asked:?}");
     assert!(crate::check(&study.plan, Some(&answers)).is_ok());

@@ -2,7 +2,7 @@
 //!
 //! `rustix` covers what the kernel offers; this covers what the C library adds to it (signals of a thread, users) and
 //! the few calls that `rustix` leaves out.
-#![allow(unsafe_code, reason = "these are the wrappers: each block says why its call is sound")]
+#![allow(unsafe_code, reason = "these are the wrappers: each block has the reason why its call is sound")]
 
 pub mod clock;
 pub mod memory;

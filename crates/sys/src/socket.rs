@@ -40,7 +40,7 @@ pub fn receive_stamped(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<(usize
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
-    // SAFETY: what the message points to is writable, as large as it says, and outlives the call.
+    // SAFETY: what the message points to is writable, of the length in it, and outlives the call.
     let n = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, 0) };
     let n = usize::try_from(n).map_err(|_| io::Error::last_os_error())?;
     Ok((n, stamp_of(&message)))
@@ -90,7 +90,7 @@ mod tests {
         client.write_all(b"plain").unwrap();
         assert_eq!(receive_stamped(&server, &mut bytes).unwrap(), (5, None));
         stamp_arrivals(&server).unwrap();
-        // Stamps are switched on for the whole system, in the background when nobody else has them.
+        // Stamps are switched on for the whole system, in the background when no other socket has them.
         let begin = now();
         let (n, stamp) = loop {
             client.write_all(b"stamped").unwrap();

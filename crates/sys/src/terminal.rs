@@ -57,6 +57,6 @@ mod tests {
         let n = rustix::io::read(&reader, &mut bytes[..]).unwrap();
         assert_eq!(&bytes[..n], b"a\nb\r\n");
         drop(terminal);
-        assert!(rustix::io::read(&reader, &mut bytes[..]).is_err(), "nobody writes any more");
+        assert!(rustix::io::read(&reader, &mut bytes[..]).is_err(), "no writer is left");
     }
 }

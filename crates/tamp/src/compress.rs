@@ -4,6 +4,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use crate::{
     Error, Format, Input, Level, Meter, Output, Watch, Written,
+    container::Container,
     engine::{self, Limits, Sink, Source, Worker},
     gz,
     input::{From, Piece, fill},
@@ -41,22 +42,10 @@ impl Default for Compress {
     }
 }
 
-/// A format as it is written: what stands around and between the blocks that encoders made.
-pub(crate) trait Container: Send + 'static {
-    /// What comes before the first block.
-    fn begin(&mut self, _out: &mut Output) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// A block that is encoded, and still has its input.
-    fn block(&mut self, job: &Job, out: &mut Output) -> std::io::Result<()>;
-    /// What comes after the last.
-    fn end(&mut self, out: &mut Output) -> std::io::Result<()>;
-}
-
 /// Compresses `input` into `output`, and counts in `meter`.
 ///
 /// # Errors
-/// The input cannot be read or became shorter, the output cannot be written, or `watch` said so.
+/// The input cannot be read or became shorter, the output cannot be written, or `watch` ended it.
 pub fn compress(
     input: Input,
     output: Output,
@@ -140,7 +129,7 @@ impl Source for Chunks {
         let got = match &mut self.from {
             From::Stream(reader) => fill(reader, &mut job.input_of(self.block)[..self.block])?,
             From::File { file, at, end, keep } => {
-                // Only said here, and read by the worker: one thread would be too few to read for many.
+                // Only assigned here, and read by the worker: one thread would be too few to read for many.
                 let len = self.block.min(usize::try_from(*end - *at).unwrap_or(usize::MAX));
                 job.piece = (len > 0).then(|| Piece::new(&Arc::clone(file), *at, len, *keep));
                 *at += len as u64;
@@ -180,7 +169,7 @@ struct Packer<C> {
 }
 
 impl<C: Container> Sink<Job> for Packer<C> {
-    fn take(&mut self, job: &mut Job) -> Result<ControlFlow<()>, Error> {
+    fn write_block(&mut self, job: &mut Job) -> Result<ControlFlow<()>, Error> {
         self.container.block(job, &mut self.output).map_err(Error::Write)?;
         Ok(ControlFlow::Continue(()))
     }

@@ -1,4 +1,4 @@
-//! The engine: workers take the next block under a lock, work on it while it is warm, and whoever completes the
+//! The engine: workers take the next block under a lock, work on it while it is warm, and the one that completes the
 //! head block writes.
 //!
 //! There is no thread for reading and none for writing. Threads are started one by one as blocks turn up, so
@@ -52,13 +52,13 @@ pub(crate) trait Worker<J>: 'static {
 /// Where blocks go; called by one thread at a time, in the order of the data.
 pub(crate) trait Sink<J>: Send + 'static {
     /// `Break` when no more is wanted.
-    fn take(&mut self, job: &mut J) -> Result<ControlFlow<()>, Error>;
+    fn write_block(&mut self, job: &mut J) -> Result<ControlFlow<()>, Error>;
 }
 
 /// Runs blocks from `source` through workers into `sink`, which is given back once everything is in it.
 ///
 /// # Errors
-/// The first in the order of the data; [`Error::Interrupted`] when `watch` says so.
+/// The first in the order of the data; [`Error::Interrupted`] when `watch` ends it.
 pub(crate) fn run<S, W, K>(
     limits: Limits,
     source: S,
@@ -175,7 +175,7 @@ impl<J: Job> State<J> {
     }
 }
 
-/// A lock whose holder panicked is still good: the outcome says that it did, and nothing more is done.
+/// A lock whose holder panicked is still good: the outcome records it, and nothing more is done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -218,7 +218,7 @@ where
     }
 }
 
-/// Tells the others that a thread is gone, and whether it panicked.
+/// Notifies the others that a thread is gone, and whether it panicked.
 struct Leaves<'a, S: Source, F, K>(&'a Shared<S, F, K>);
 
 impl<S: Source, F, K> Drop for Leaves<'_, S, F, K> {
@@ -238,7 +238,7 @@ impl<S: Source, F, K: Sink<S::Job>> Shared<S, F, K> {
     fn read(&self) -> Option<(u64, u64, Result<S::Job, Error>)> {
         let mut source = lock(&self.source);
         let mut state = lock(&self.state);
-        // Waiting with the source's lock held: whoever could make room does not need it.
+        // Waiting with the source's lock held: the thread that could make room does not need it.
         while state.outcome.is_none() && !state.ended && !state.has_room(&self.limits) {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -277,7 +277,7 @@ impl<S: Source, F, K: Sink<S::Job>> Shared<S, F, K> {
         state.started < self.limits.threads && state.started as u64 <= number + 1
     }
 
-    /// Gives a finished block back, and writes while the head is finished and nobody else does.
+    /// Gives a finished block back, and writes while the head is finished and no other thread does.
     fn deliver(&self, number: u64, done: Done<S::Job>) {
         let mut state = lock(&self.state);
         state.done.insert(number, done);
@@ -291,7 +291,7 @@ impl<S: Source, F, K: Sink<S::Job>> Shared<S, F, K> {
             state.next_write += 1;
             drop(state);
             let taken = job.and_then(|mut job| match lock(&self.sink).as_mut() {
-                Some(sink) => sink.take(&mut job).map(|flow| (flow, job)),
+                Some(sink) => sink.write_block(&mut job).map(|flow| (flow, job)),
                 None => Err(Error::Panicked),
             });
             state = lock(&self.state);
@@ -321,7 +321,7 @@ impl<S: Source, F, K: Sink<S::Job>> Shared<S, F, K> {
     fn wait(&self, meter: &Meter, watch: Watch<'_>) -> Result<(), Error> {
         let mut state = lock(&self.state);
         loop {
-            // After the last block nobody is caught in a read, and all end soon.
+            // After the last block no thread is caught in a read, and all end soon.
             let over = match &state.outcome {
                 Some(Ok(())) => !state.ended || state.alive == 0,
                 Some(Err(_)) => true,

@@ -80,7 +80,7 @@ impl Error {
         matches!(self, Error::Truncated { .. } | Error::Damaged { .. } | Error::Unknown { .. })
     }
 
-    /// Whether one frame is at fault, and others may be read: it is damaged, or needs what nobody can give it.
+    /// Whether one frame is at fault, and others may be read: it is damaged, or needs what is not available.
     pub(crate) fn is_of_a_frame(&self) -> bool {
         self.is_damage() || matches!(self, Error::Dictionary { .. })
     }

@@ -47,7 +47,7 @@ impl Input {
         Input { from: From::Stream(Box::new(reader)) }
     }
 
-    /// An open file, from where it stands up to its end as it is now; what is appended meanwhile is not
+    /// An open file, from its position up to its end as it is now; what is appended meanwhile is not
     /// read. A pipe, a device, or a file without a size (as in `/proc`) is read as a stream.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// A file that can be read elsewhere too, with the offsets between which the input lies.
+    /// A file that can be read at other offsets too, with the offsets between which the input lies.
     pub fn file(&self) -> Option<(Arc<File>, u64, u64)> {
         match &self.from {
             // What is in the buffer was read before `at`.

@@ -32,7 +32,7 @@ pub(crate) enum Task {
     /// Nothing: the source has made the output already.
     #[default]
     Ready,
-    /// A whole frame of zstd; the size of its contents if it says it.
+    /// A whole frame of zstd; the size of its contents if the header has it.
     Zstd { content: Option<u64> },
     /// A block of LZ4, stored or compressed, without its checksum, which is here.
     Lz4 { stored: bool, sum: Option<u32> },
@@ -59,11 +59,11 @@ pub(crate) struct Check {
     pub opens: bool,
     /// This block belongs to a frame whose contents have a checksum (XXH32).
     pub summed: bool,
-    /// The frame ends with this block, and said this of its contents.
+    /// The frame ends with this block, and declared this of its contents.
     pub closes: Option<Promise>,
 }
 
-/// What a frame says of its contents.
+/// What a frame declares of its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Promise {
     pub len: Option<u64>,

@@ -47,11 +47,11 @@ impl Format {
 
     /// `block` as this format can have it: the next larger size that there is.
     pub(crate) fn fitting(self, block: usize) -> usize {
-        let (least, most) = self.blocks();
-        let block = block.clamp(least, most);
+        let (smallest, most) = self.blocks();
+        let block = block.clamp(smallest, most);
         match self {
             Format::Lz4 => {
-                (least..=most).step_by(least).find(|size| sizes_of_lz4(*size) && *size >= block).unwrap_or(most)
+                (smallest..=most).step_by(smallest).find(|size| sizes_of_lz4(*size) && *size >= block).unwrap_or(most)
             }
             Format::Zst | Format::Gz => block,
         }

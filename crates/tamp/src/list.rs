@@ -17,7 +17,7 @@ pub struct Listing {
     pub compressed: u64,
     /// Bytes of the contents.
     pub content: u64,
-    /// Whether everything was decoded, and so is whole; otherwise the file says so.
+    /// Whether everything was decoded, and so is whole; otherwise by the file's own headers.
     pub decoded: bool,
 }
 

@@ -21,16 +21,16 @@ struct Counts {
 /// Bytes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Of the input, as it stands in the file.
+    /// Of the input, as it is in the file.
     pub read: u64,
-    /// Of the output, as it stands in the file.
+    /// Of the output, as it is in the file.
     pub written: u64,
 }
 
 /// Is called about 20 times a second with the totals so far; `Break` ends the work with [`crate::Error::Interrupted`].
 pub type Watch<'a> = &'a mut dyn FnMut(Totals) -> ControlFlow<()>;
 
-/// A [`Watch`] for work that nobody looks at.
+/// A [`Watch`] for work without an observer.
 pub fn unwatched(_: Totals) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

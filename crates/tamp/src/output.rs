@@ -72,18 +72,18 @@ pub struct Written {
 }
 
 impl Output {
-    fn of(to: To) -> Output {
+    fn new(to: To) -> Output {
         Output { to, len: 0, meter: Meter::default() }
     }
 
     /// Data is only counted, as by `--test`.
     pub fn nowhere() -> Output {
-        Output::of(To::Nowhere)
+        Output::new(To::Nowhere)
     }
 
     /// Whatever can be written.
     pub fn stream(writer: impl Write + Send + 'static) -> Output {
-        Output::of(To::Stream(Box::new(writer)))
+        Output::new(To::Stream(Box::new(writer)))
     }
 
     /// Memory, which grows; and a handle to what is in it.
@@ -92,9 +92,9 @@ impl Output {
         (Output::stream(memory.clone()), memory)
     }
 
-    /// A regular file, from where it stands.
+    /// A regular file, from its position.
     pub fn file(file: File) -> Output {
-        Output::of(To::File { file, sparse: false, ends_in_hole: false, nocache: false, dropped: 0 })
+        Output::new(To::File { file, sparse: false, ends_in_hole: false, nocache: false, dropped: 0 })
     }
 
     /// Leaves holes where there are pages of zeros, if `holes`; only in files.

@@ -151,7 +151,7 @@ impl Channel {
             match rustix::net::send(&self.socket, &bytes[sent..], SendFlags::NOSIGNAL) {
                 Ok(count) => sent += count,
                 Err(rustix::io::Errno::INTR) => {}
-                // A Unix socket says so too while its peer's queue is full.
+                // A Unix socket returns this too while its peer's queue is full.
                 Err(rustix::io::Errno::AGAIN) => break,
                 Err(error) => return Err(error.into()),
             }
@@ -164,7 +164,7 @@ impl Channel {
         !self.unsent.is_empty()
     }
 
-    /// Lets the kernel note when bytes arrive, for [`Channel::receive_late`]. Where it does not, nobody knows.
+    /// Lets the kernel note when bytes arrive, for [`Channel::receive_late`]. Where it does not, arrival times are unknown.
     pub fn stamp_arrivals(&self) {
         let _ = socket::stamp_arrivals(&self.socket);
     }
@@ -235,7 +235,7 @@ fn read_late(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<(Received, Opti
         Err(error) => (Err(error), 0, None),
     };
     into.truncate(begin + count);
-    // A clock that was set back tells nothing.
+    // A clock that was set back is of no use.
     let late = arrived.and_then(|at| now().checked_sub(at));
     received.map(|received| (received, late))
 }

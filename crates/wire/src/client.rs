@@ -39,7 +39,7 @@ const NOT_PREPARED: &[&str] = &["0A000", "26000", "42P05", "08P01"];
 /// How long cancelling a statement may take.
 const CANCEL: Duration = Duration::from_secs(1);
 
-/// What is taken of an answer where nobody says how much: one message, all of them, and rows.
+/// What is taken of an answer by default: one message, all of them, and rows.
 const MESSAGE: usize = 16 << 20;
 const ANSWER: u64 = 64 << 20;
 const ROWS: u64 = 200_000;
@@ -165,7 +165,7 @@ impl Client {
         &self.endpoint
     }
 
-    /// What the server told of itself when the session began.
+    /// The server's parameters from the beginning of the session.
     pub fn about(&self) -> &About {
         self.session.about()
     }
@@ -328,7 +328,7 @@ impl Client {
         let began = Instant::now();
         let came = self.answer(WHAT, &mut |_, _| Ok(()))?;
         let took = began.elapsed();
-        self.said(WHAT, came).map(|_| took)
+        self.reply(WHAT, came).map(|_| took)
     }
 
     /// Runs a query and gives its rows as text; None for NULL.
@@ -378,14 +378,14 @@ impl Client {
         self.done(sql, came)
     }
 
-    /// As [`Client::said`], of a statement, which is counted.
+    /// As [`Client::reply`], of a statement, which is counted.
     fn done(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
-        let said = self.said(sql, came);
-        self.tally.count(&said);
-        said
+        let reply = self.reply(sql, came);
+        self.tally.count(&reply);
+        reply
     }
 
-    fn said(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
+    fn reply(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
         match came {
             Came::Done(Reply { error: Some(error), .. }) => {
                 Err(ClientError::Refused { sql: error::shortened(sql), error })
@@ -402,7 +402,7 @@ impl Client {
             self.output.clear();
         }
         while self.channel.has_unsent() {
-            // The server may say why it takes no more; that is read by whoever waits for the answer.
+            // The server may send why it takes no more; that is read while waiting for the answer.
             wait_for(&self.channel, PollFlags::OUT, until)?;
             self.channel.flush()?;
         }

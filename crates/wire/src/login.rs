@@ -35,9 +35,9 @@ pub enum Tls {
     /// No encryption. It is the default because encryption changes what is measured.
     #[default]
     Disable,
-    /// Encrypted if the server offers it, whoever answers.
+    /// Encrypted if the server offers it, without verifying the server.
     Prefer,
-    /// Encrypted, whoever answers.
+    /// Encrypted, without verifying the server.
     Require,
     /// Encrypted, and the certificate is signed by an authority that is trusted, for whatever host.
     VerifyCa,
@@ -67,15 +67,15 @@ pub enum Binding {
 /// Who could listen to a connection that is not encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// A Unix socket: nobody, and who listens there is known by the owner of its folder.
+    /// A Unix socket: no network, and the owner of its folder identifies the listener.
     Socket,
     /// A loopback address: it does not leave this machine, but any user of it may listen at a free port.
     Loopback,
-    /// Another address: whoever is between.
+    /// Another address: a network that may be intercepted.
     Network,
 }
 
-/// What a connection says when it begins.
+/// The parameters of a connection's login.
 #[derive(Debug)]
 pub struct Login {
     /// Which protocol.
@@ -88,9 +88,9 @@ pub struct Login {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
-    /// Whether it is the user who says how the connection is encrypted, and no default.
+    /// Whether the user chose the encryption, and no default.
     pub agreed: bool,
-    /// Where the connection leads; [`crate::target::Target::at`] tells it of an address.
+    /// Where the connection leads; [`crate::target::Target::at`] finds it for an address.
     pub reach: Reach,
     /// Channel binding (PostgreSQL).
     pub binding: Binding,

@@ -10,7 +10,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// One whose values stand so in `bytes`.
+    /// One whose values are encoded so in `bytes`.
     pub fn new(bytes: &'a [u8], cells: &'a [Option<Range<usize>>]) -> Row<'a> {
         Row { bytes, cells }
     }
@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
         self.text(column)?.parse().ok()
     }
 
-    /// Whether the server says yes: `t`, `1`, `ON`, `YES`; None also for anything else than yes and no.
+    /// Whether the value means yes: `t`, `1`, `ON`, `YES`; None also for anything else than yes and no.
     pub fn is_yes(&self, column: usize) -> Option<bool> {
         match self.text(column)? {
             "t" | "1" | "ON" | "on" | "YES" | "yes" | "true" => Some(true),

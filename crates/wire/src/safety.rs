@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | the password itself | yes | no | no |
 //! | MD5, MySQL's scrambles, the password under the server's RSA key | yes | yes | no |
-//! | SCRAM | yes | yes | if the URL says how to encrypt, with enough rounds |
+//! | SCRAM | yes | yes | if the URL sets the encryption, with enough rounds |
 //!
 //! On loopback the password itself is refused because any user of the machine can listen at a port whose server is down.
 
@@ -28,7 +28,7 @@ pub(crate) enum Method {
     Md5,
     /// A fast hash over a challenge of the server, as MySQL's plugins have it.
     Scramble,
-    /// Encrypted with a key that the server sends: whoever answers has one.
+    /// Encrypted with a key that the server sends: any server has one.
     Sealed,
     /// A proof after so many rounds of hashing.
     Scram(u32),
@@ -54,7 +54,7 @@ pub(crate) fn permit(login: &Login, encrypted: bool, method: Method) -> Result<O
             refused("a fast hash of the password, which needs TLS, as it would leave this machine unencrypted")
         }
         Method::Sealed if is_heard => {
-            refused("the password under a key of its own, which needs TLS, as anybody in between could send one")
+            refused("the password under its own key, which needs TLS, as an interceptor could send another")
         }
         Method::Scram(rounds) if is_heard && (!login.agreed || rounds < ENOUGH_ROUNDS) => refused(
             "a proof of the password (SCRAM) over a connection that leaves this machine unencrypted, which the URL has to allow \
@@ -78,11 +78,13 @@ pub(crate) fn unencrypted(login: &Login, encrypted: bool) -> Option<String> {
     let was_wanted = login.agreed && login.tls == crate::login::Tls::Disable;
     (login.reach == Reach::Network && !encrypted && !was_wanted).then(|| {
         let key = mode_key(login.dialect);
-        format!("the connection leaves this machine unencrypted: `{key}=require` encrypts it, `{key}=disable` says that it shall")
+        format!(
+            "the connection leaves this machine unencrypted: `{key}=require` encrypts it, `{key}=disable` accepts it"
+        )
     })
 }
 
-/// The parameter of a URL that says how to encrypt.
+/// The URL parameter for encryption.
 pub(crate) fn mode_key(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "sslmode",

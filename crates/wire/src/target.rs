@@ -23,15 +23,15 @@ use crate::{
 pub struct Surroundings {
     /// Name of the user who runs the program.
     pub user: Option<String>,
-    /// What PGPASSWORD or MYSQL_PWD says.
+    /// The value of PGPASSWORD or MYSQL_PWD.
     pub password: Option<Password>,
     /// Text of PostgreSQL's password file.
     pub password_file: Option<String>,
     /// Text of MySQL's option file, whose group `[client]` is read.
     pub option_file: Option<String>,
-    /// PGHOST, PGPORT, PGUSER, PGDATABASE, PGSSLMODE; what they say holds for `postgres://` where the URL says nothing.
+    /// PGHOST, PGPORT, PGUSER, PGDATABASE, PGSSLMODE; they are the defaults of `postgres://`.
     pub postgres: Usual,
-    /// Encryption where nobody says anything. [`Tls::Prefer`] holds on this machine only, and is [`Tls::Require`] for other
+    /// The default encryption. [`Tls::Prefer`] holds on this machine only, and is [`Tls::Require`] for other
     /// hosts: nothing goes over a network unencrypted because a server happens to offer no encryption.
     pub tls: Tls,
 }
@@ -72,7 +72,7 @@ impl Usual {
         Ok(())
     }
 
-    /// What the group `[client]` of MySQL's option file says: `key=value` lines, `#` and `;` begin comments.
+    /// The group `[client]` of MySQL's option file: `key=value` lines, `#` and `;` begin comments.
     fn of_option_file(text: &str) -> Usual {
         let mut usual = Usual::default();
         let mut in_group = false;
@@ -110,7 +110,7 @@ pub enum TargetError {
         /// What is wrong, and what it can be.
         what: String,
     },
-    /// A variable of the environment that says nothing that is known.
+    /// A variable of the environment with an unknown value.
     #[error("{variable}: {what}")]
     Variable {
         /// Its name.
@@ -131,7 +131,7 @@ pub enum TargetError {
     Tls(#[from] tls::TlsError),
 }
 
-/// Whether a URL says a password: then it is not to be kept.
+/// Whether a URL contains a password: then it is not to be kept.
 pub fn has_password(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest.split(['/', '?']).next().unwrap_or(rest));
     let in_authority = authority.rsplit_once('@').is_some_and(|(who, _)| who.contains(':'));
@@ -179,7 +179,7 @@ impl Target {
     /// Without a host it is the server's socket on this host. `host=/directory` (PostgreSQL) and `socket=/path` name it.
     ///
     /// # Errors
-    /// When it is no such URL; the message says what it can be.
+    /// When it is no such URL; the message has the valid forms.
     pub fn parse(url: &str, around: &Surroundings) -> Result<Target, TargetError> {
         let wrong = |what: String| TargetError::Url { url: without_password(url), what };
         let mut parts = Parts::parse(url).map_err(wrong)?;
@@ -200,11 +200,11 @@ impl Target {
             Dialect::Mysql => 3306,
         });
         let socket = socket.or_else(|| socket_path(dialect, &parts.host, port));
-        let said = parts.tls.or(usual.tls);
-        let mode = said.unwrap_or(around.tls);
+        let message = parts.tls.or(usual.tls);
+        let mode = message.unwrap_or(around.tls);
         let mut login = Login {
             tls: mode,
-            agreed: said.is_some(),
+            agreed: message.is_some(),
             reach: if socket.is_some() { Reach::Socket } else { Reach::Network },
             binding: parts.binding.or(usual.binding).unwrap_or_default(),
             ..Login::new(dialect, &user)
@@ -443,9 +443,12 @@ mod tests {
         let mode = |url: &str, endpoint: &Endpoint| Target::parse(url, &around).unwrap().at(endpoint).login.tls;
         for (plain, key) in [("postgres://db1/x", "sslmode"), ("mysql://db1/x", "ssl-mode")] {
             assert_eq!((mode(plain, &near), mode(plain, &far)), (Tls::Prefer, Tls::Require));
-            let said = |word: &str| mode(&format!("{plain}?{key}={word}"), &far);
-            assert_eq!([said("disable"), said("prefer"), said("allow")], [Tls::Disable, Tls::Prefer, Tls::Prefer]);
-            assert_eq!(said("require"), Tls::Require);
+            let message = |word: &str| mode(&format!("{plain}?{key}={word}"), &far);
+            assert_eq!(
+                [message("disable"), message("prefer"), message("allow")],
+                [Tls::Disable, Tls::Prefer, Tls::Prefer]
+            );
+            assert_eq!(message("require"), Tls::Require);
         }
         // These read files of the system.
         let words =

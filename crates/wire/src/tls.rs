@@ -77,7 +77,7 @@ pub fn client(mode: Tls, files: &Files, host: &str) -> Result<(Arc<ClientConfig>
             let trusted = Some(authorities(files.authority.as_deref())?);
             builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName { provider, trusted }))
         }
-        // As the clients of both databases do: encrypted, whoever it is.
+        // As the clients of both databases do: encrypted without verification.
         Tls::Disable | Tls::Prefer | Tls::Require => {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName { provider, trusted: None }))
         }
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!([2, 3, 4].map(|kind| length(ECDSA, &[3, kind], b"")), [32, 48, 64].map(Some));
         let pss = |hash: u8| length(RSA, &[10], &[HASHES, &[hash]].concat());
         assert_eq!([1, 2, 3].map(pss), [32, 48, 64].map(Some));
-        // Ed25519 has no hash of its own.
+        // Ed25519 has no separate hash.
         assert_eq!(length(&[0x2b, 0x65, 0x70], &[], b""), None);
         let whole = signed(&[RSA, &[12]].concat(), b"");
         assert_eq!(end_point(&whole), Some(Sha384::digest(&whole).to_vec()));

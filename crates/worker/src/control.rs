@@ -10,18 +10,18 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
 
-/// What a template is told; each names a session by its number.
+/// Messages to a template; each names a session by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Fork the session; its socket comes along.
     Fork(u32),
     /// End the session at once.
     Kill(u32),
-    /// Tell how the session ended.
+    /// Report how the session ended.
     Ask(u32),
 }
 
-/// How a session ended, as its template tells.
+/// How a session ended, as its template reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Nothing is known of it, or it has not ended.
@@ -45,7 +45,7 @@ impl Order {
         packed(letter, id)
     }
 
-    fn of(bytes: [u8; LENGTH]) -> Option<Order> {
+    fn from_bytes(bytes: [u8; LENGTH]) -> Option<Order> {
         let id = unpacked(bytes);
         match bytes[0] {
             b'F' => Some(Order::Fork(id)),
@@ -65,7 +65,7 @@ impl End {
         }
     }
 
-    fn of(bytes: [u8; LENGTH]) -> End {
+    fn from_bytes(bytes: [u8; LENGTH]) -> End {
         let number = unpacked(bytes).cast_signed();
         match bytes[0] {
             b'E' => End::Exit(number),
@@ -116,33 +116,35 @@ pub fn receive(from: impl AsFd) -> io::Result<Option<(Order, Option<OwnedFd>)>> 
     });
     match got.bytes {
         0 => Ok(None),
-        LENGTH => Order::of(bytes).map(|order| Some((order, socket))).ok_or_else(|| io::Error::other("no order")),
+        LENGTH => {
+            Order::from_bytes(bytes).map(|order| Some((order, socket))).ok_or_else(|| io::Error::other("no order"))
+        }
         _ => Err(io::Error::other("no order")),
     }
 }
 
-/// Tells how a session ended.
+/// Sends how a session ended.
 ///
 /// # Errors
 /// When who asked has gone.
-pub fn tell(to: impl AsFd, end: End) -> io::Result<()> {
+pub fn send_end(to: impl AsFd, end: End) -> io::Result<()> {
     rustix::net::send(to, &end.bytes(), SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// Waits for what [`tell`] sends.
+/// Waits for what [`send_end`] sends.
 ///
 /// # Errors
 /// When the template has gone.
-pub fn told(from: impl AsFd) -> io::Result<End> {
+pub fn receive_end(from: impl AsFd) -> io::Result<End> {
     let mut bytes = [0_u8; LENGTH];
     let (got, _) = rustix::net::recv(from, &mut bytes, RecvFlags::empty())?;
-    if got == LENGTH { Ok(End::of(bytes)) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    if got == LENGTH { Ok(End::from_bytes(bytes)) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{End, Order, receive, send, tell, told};
+    use super::{End, Order, receive, receive_end, send, send_end};
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     use std::os::fd::AsFd;
 
@@ -156,8 +158,8 @@ mod tests {
         assert!(order == Order::Fork(7) && socket.is_some());
         assert!(matches!(receive(&b).unwrap(), Some((Order::Kill(u32::MAX), None))));
         for end in [End::Unknown, End::Exit(3), End::Signal(11)] {
-            tell(&b, end).unwrap();
-            assert_eq!(told(&a).unwrap(), end);
+            send_end(&b, end).unwrap();
+            assert_eq!(receive_end(&a).unwrap(), end);
         }
         drop(a);
         assert!(receive(&b).unwrap().is_none());

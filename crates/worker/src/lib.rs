@@ -31,7 +31,7 @@ pub enum WorkerError {
     /// Somebody stopped the session.
     #[error("the statement was stopped")]
     Stopped,
-    /// The worker ended by itself; what is told of its end.
+    /// The worker ended by itself; how it ended.
     #[error("the engine's worker ended: {0}; the statement is at fault, or the engine")]
     Ended(String),
     /// The answer exceeds its limit, in bytes.

@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(byte: u8) -> Option<Kind> {
+    fn from_byte(byte: u8) -> Option<Kind> {
         [Kind::Request, Kind::Data, Kind::Done, Kind::Failed].into_iter().find(|k| *k as u8 == byte)
     }
 
@@ -103,9 +103,9 @@ pub enum Explain {
     /// It is answered.
     #[default]
     No,
-    /// Its plan is told; it does not run.
+    /// Its plan is returned; it does not run.
     Plan,
-    /// It runs, and its plan is told with times and rows.
+    /// It runs, and its plan is returned with times and rows.
     Analyze,
 }
 
@@ -226,7 +226,7 @@ pub fn read(from: &mut impl Read, payload: &mut Vec<u8>) -> io::Result<Option<Ki
     from.read_exact(&mut head[1..])?;
     let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
     let bad = |what| io::Error::new(io::ErrorKind::InvalidData, what);
-    let kind = Kind::of(head[0]).ok_or_else(|| bad("a message of no known kind"))?;
+    let kind = Kind::from_byte(head[0]).ok_or_else(|| bad("a message of no known kind"))?;
     if u64::from(length) > kind.longest() {
         return Err(bad("a message that is too long"));
     }

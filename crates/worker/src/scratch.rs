@@ -1,4 +1,4 @@
-//! The folder in which workers may spill: of an unpredictable name, for nobody else, removed with its owner.
+//! The folder in which workers may spill: of an unpredictable name, private, removed with its owner.
 //!
 //! It is locked for as long as its owner lives. What a killed owner left is known by the lock being free, and removed by
 //! the template that it had started; what that one left as well, by the next one that makes a folder there.
@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 /// What names of such folders begin with.
 const PREFIX: &str = "fenxi-worker-";
-/// What they begin with until their lock is held: whoever looks for what was left must not lock it first.
+/// What they begin with until their lock is held: a search for leftovers must not lock it first.
 const MAKING: &str = "fenxi-making-";
 /// The file in it that is locked.
 const LOCK: &str = "lock";
@@ -23,7 +23,7 @@ const LOCK: &str = "lock";
 const LOOKS: u32 = 40;
 const LOOK: Duration = Duration::from_millis(25);
 
-/// A folder of its own, removed when this is dropped.
+/// A private folder, removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
@@ -80,7 +80,7 @@ pub fn remove_if_left(path: &Path) {
     }
 }
 
-/// Removes folders whose owners have gone: own ones, so that nobody can make us remove something else.
+/// Removes folders whose owners have gone: own ones, so that no other user can make us remove something else.
 fn remove_left(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let me = rustix::process::geteuid().as_raw();

@@ -48,7 +48,7 @@ pub struct Session {
     stopped: Arc<AtomicBool>,
     spill: Option<PathBuf>,
     confined: Vec<String>,
-    /// Whether its next words belong to a request that nobody waits for.
+    /// Whether its next words belong to a request that was abandoned.
     is_lost: bool,
     /// Frames are read into it.
     payload: Vec<u8>,

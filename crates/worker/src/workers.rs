@@ -101,7 +101,7 @@ impl Workers {
         self.0.confined.get().map(Vec::as_slice)
     }
 
-    /// A fresh session that may do what `setup` says, with a folder of its own for spilling.
+    /// A fresh session that may do what `setup` allows, with its own folder for spilling.
     ///
     /// # Errors
     /// When no worker can be had, or it could not be confined.
@@ -146,7 +146,7 @@ impl Workers {
         let template = self.lock();
         let asked = template.as_ref().and_then(|t| {
             t.send(Order::Ask(id), None).ok()?;
-            control::told(t.control.as_ref()?).ok()
+            control::receive_end(t.control.as_ref()?).ok()
         });
         asked.unwrap_or(End::Unknown)
     }
@@ -164,7 +164,7 @@ impl Template {
         let mut command = Command::new(&start.program);
         command.args(&start.arguments).arg(scratch.path()).env_clear().current_dir("/");
         command.envs(ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?))));
-        // A group of its own: Ctrl-C is for the program that asks, which then decides.
+        // Its own process group: Ctrl-C is for the program that asks, which then decides.
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null()).process_group(0);
         let process = command.spawn().map_err(|e| {
             WorkerError::Start(format!("the SQL engine cannot be started: {}: {e}", start.program.display()))

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use fenxi_fence::{Cpus, Irq, Means, Outcome, Plan, Process, Seen};
+use fenxi_fence::{Cpus, FencePreview, Irq, Means, Outcome, Plan, Process};
 use fenxi_model::format_cpus;
 use serde_json::json;
 
@@ -68,7 +68,7 @@ pub fn run(_: &Global, args: &FenceArgs) -> anyhow::Result<ExitCode> {
         return undo(args.pid, &folder);
     }
     let root = args.machine.open()?;
-    let Seen { irqs, process, plan } = fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
+    let FencePreview { irqs, process, plan } = fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
     match (&process, &plan) {
         (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder)?,
         _ if args.form.is_json() => print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?,

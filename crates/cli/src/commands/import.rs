@@ -1,7 +1,7 @@
 //! `fenxi import`.
 
 mod archives;
-mod sysstat;
+mod binary;
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
@@ -144,7 +144,7 @@ fn plans(
     for path in paths {
         let context = || format!("cannot import {}", path.display());
         sources.extend(
-            sysstat::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut budget)?)).with_context(context)?,
+            binary::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut budget)?)).with_context(context)?,
         );
     }
     if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {

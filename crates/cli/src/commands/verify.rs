@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fenxi_model::RunId;
-use fenxi_store::{Checkup, Problem, Store, StoreError};
+use fenxi_store::{Problem, ScrubReport, Store, StoreError};
 use serde_json::json;
 
 use crate::{
@@ -35,8 +35,8 @@ pub fn run(global: &Global, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open_as_it_is(global)?;
     let (mut ids, rest) = match args.runs.is_empty() {
         // Listed by their directories: the index is among what is checked.
-        true => (store.ids()?, store.checkup()?),
-        false => (store.select_all(&args.runs)?, Checkup::default()),
+        true => (store.ids()?, store.scrub()?),
+        false => (store.select_all(&args.runs)?, ScrubReport::default()),
     };
     ids.sort();
     let mut out = String::new();

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_store::{Store, TakeLimits};
+use fenxi_store::{ArchiveLimits, Store};
 use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
@@ -174,7 +174,9 @@ fn look(fenxi: &Fenxi, dir: &Path, written: &Written, kill: usize) {
     // An archive is whole, or has not got its name.
     if let Ok(archive) = fs_err::File::open(dir.join("out.tar.zst")) {
         let other = tempfile::TempDir::new().unwrap();
-        let taken = Store::open_or_create(other.path().join("store")).unwrap().take_in(archive, &TakeLimits::default());
+        let taken = Store::open_or_create(other.path().join("store"))
+            .unwrap()
+            .import_archive(archive, &ArchiveLimits::default());
         assert_eq!(taken.unwrap().len(), 2, "{what}");
     }
 }

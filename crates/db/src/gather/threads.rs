@@ -12,9 +12,10 @@ use fenxi_model::{Micros, Rows, catalog::metric};
 use fenxi_wire::client::ClientError;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Heard, MOST_SESSIONS, Poller, Sampler, Shared, heard, locked};
+use super::{Heard, MOST_SESSIONS, Shared, heard, locked};
 use crate::{
     moment::Interval,
+    observer::{Poller, Sampler},
     os::Os,
     reading::About,
     sample::Sample,
@@ -85,7 +86,7 @@ fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Tells of a loss, and tries to connect until it succeeds or all is over. `pause` grows with each attempt: who is let in
+/// Reports a loss, and tries to connect until it succeeds or all is over. `pause` grows with each attempt: who is let in
 /// and gets no answer that is one is asked as seldom as who is not let in.
 fn again<T>(
     (server, shared): (&Server, &Shared),

@@ -1,6 +1,6 @@
 //! What a session of MySQL or MariaDB does, by its command and its state.
 //!
-//! A wait for a row's lock is no state: the transaction says it (`LOCK WAIT`), whatever the session's state says.
+//! A wait for a row's lock is no state: the transaction shows it (`LOCK WAIT`), whatever the session's state is.
 
 use crate::activity as class;
 

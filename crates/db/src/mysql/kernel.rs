@@ -1,5 +1,5 @@
-//! What the kernel says of a session whose state says nothing: `Update` and `Sending data` stay while a thread reads a page or waits for
-//! a latch. Without the performance schema nothing else tells.
+//! The kernel's view of a session whose state shows nothing: `Update` and `Sending data` stay while a thread reads a page or waits for
+//! a latch. Without the performance schema nothing else shows them.
 
 use fenxi_procfs::{
     Root,

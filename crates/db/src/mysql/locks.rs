@@ -1,4 +1,4 @@
-//! Who waits for whom: rows of InnoDB here, metadata in [`super::metadata`].
+//! Lock waits: rows of InnoDB here, metadata in [`super::metadata`].
 
 use fenxi_model::{
     Rows,
@@ -67,7 +67,7 @@ impl Locks {
         }
     }
 
-    /// Reads who waits for whom and adds a row for each pair. What the server refuses is noted and not asked again.
+    /// Reads lock waits and adds a row for each pair. What the server refuses is noted and not asked again.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -170,7 +170,7 @@ fn states(client: &mut Client) -> Result<FxHashMap<i64, (String, Option<f64>)>, 
     client.each(&format!("{MARK} SHOW PROCESSLIST"), &mut |row| {
         let Some(session) = row.i64(0) else { return };
         let state = match (row.text(4).unwrap_or_default(), row.text(6).unwrap_or_default()) {
-            // Whoever is in somebody's way has a transaction open.
+            // A blocker has a transaction open.
             ("Sleep", _) => "idle in transaction",
             (command, "") => command,
             (_, state) => state,

@@ -1,6 +1,6 @@
 //! Who waits for whose metadata lock: what `ALTER TABLE` and open transactions do to each other.
 //!
-//! The server lists locks, not who blocks whom: that follows from which kinds of locks exclude each other. It lists them
+//! The server lists locks, not blockers: these follow from which kinds of locks exclude each other. It lists them
 //! only with an instrument that MariaDB has off.
 
 use fenxi_wire::client::ClientError;
@@ -130,7 +130,7 @@ fn edges_of(locks: &[Lock]) -> Vec<Edge> {
     edges
 }
 
-/// Requests for EXCLUSIVE, for which whoever comes later waits, though it does not hold the lock yet.
+/// Requests for EXCLUSIVE, for which later requests wait, though it does not hold the lock yet.
 fn behind_exclusive<'a>(waiter: &'a Lock, locks: &'a [Lock]) -> impl Iterator<Item = &'a Lock> {
     locks.iter().filter(move |other| {
         other.session != waiter.session

@@ -13,8 +13,9 @@ use rustc_hash::FxHashMap;
 use super::{
     MARK, having,
     locks::{self, Locks},
+    memory::Who,
     metadata,
-    own::{self, Own, Who},
+    own::{self, Own},
     readings::READINGS,
     replication::Replication,
     sessions::{hides_text, threads_are_seen},
@@ -23,21 +24,22 @@ use super::{
     vitals,
 };
 use crate::{
-    check::{Finding, timed},
     client::Client,
-    gather::{self, Heard},
+    finding::{Finding, timed},
+    gather::Heard,
     moment::Interval,
-    os::{Task, Whose},
-    reading::{self, About},
+    observer, own_amounts,
+    reading::About,
     schedule::{Due, Turn},
     server::{Server, ServerError},
+    task::{Task, Whose},
 };
 
 /// Connects a poller.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
+pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError> {
     let mut client = server.client()?;
     let wanted: Vec<_> = READINGS
         .iter()
@@ -59,15 +61,12 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         ));
     }
     if !sees_others(&mut client)? {
-        // The performance schema shows sessions to whoever may read it; transactions are InnoDB's.
+        // The performance schema shows sessions to all users who may read it; transactions are InnoDB's.
         let what = if by_threads { "transactions and row locks" } else { "sessions of other users, and row locks" };
         missing.push((what, "GRANT PROCESS ON *.* helps"));
     }
     if is_pooled(&mut client)? {
-        missing.push((
-            "threads of sessions",
-            "thread_handling is pool-of-threads, where a session has no thread of its own",
-        ));
+        missing.push(("threads of sessions", "thread_handling is pool-of-threads, where a session has no thread"));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
     let readings =
@@ -76,7 +75,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         server: server.clone(),
         locks: Locks::new(&having),
         own: Own::of(Who::Poller),
-        own_amounts: reading::Own::default(),
+        own_amounts: own_amounts::Own::default(),
         client,
         by_threads,
         status: Status::default(),
@@ -128,11 +127,11 @@ fn is_pooled(client: &mut Client) -> Result<bool, ClientError> {
     Ok(pooled)
 }
 
-/// Threads of the server by whom they work for.
+/// Threads of the server by the session that they work for.
 #[derive(Default)]
 struct Roster {
     tasks: Vec<Task>,
-    /// `Connections` when it was read: nobody came since.
+    /// `Connections` when it was read: none was added since.
     connections: Option<f64>,
 }
 
@@ -143,7 +142,7 @@ struct Mysql {
     status: Status,
     own: Own,
     /// What our own sessions had added at the last poll.
-    own_amounts: reading::Own,
+    own_amounts: own_amounts::Own,
     readings: Vec<Due>,
     replication: Replication,
     replicas: Turn,
@@ -152,13 +151,13 @@ struct Mysql {
     /// Settings as they were last read.
     settings: FxHashMap<String, String>,
     missing: Vec<(&'static str, &'static str)>,
-    /// Prepared statements that were executed before the first poll; taken when it has been told that there are more.
+    /// Prepared statements that were executed before the first poll; taken when a note was added that there are more.
     executed: Option<f64>,
     hurries: bool,
     has_polled: bool,
 }
 
-impl gather::Poller for Mysql {
+impl observer::Poller for Mysql {
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let server = self.server.name().to_owned();
         let about = About { server: &server, interval, is_last: self.hurries };
@@ -242,7 +241,7 @@ impl gather::Poller for Mysql {
 }
 
 impl Mysql {
-    /// Says once that prepared statements are executed where none of them is counted.
+    /// Notes once that prepared statements are executed where none of them is counted.
     fn note_prepared(&mut self, about: &About<'_>, rows: &mut Rows) {
         let Some(now) = self.status.value("Com_stmt_execute") else { return };
         if !self.has_polled {

@@ -1,4 +1,4 @@
-//! What a MySQL or MariaDB is: what tells whether two snapshots are of one server.
+//! The identity of a MySQL or MariaDB: whether two snapshots are of one server.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fenxi_wire::client::ClientError;
 use super::MARK;
 use crate::client::Client;
 
-/// What tells the server from others, and when it was started; and its clock.
+/// The server's identity and start time; and its clock.
 ///
 /// # Errors
 /// When the connection is lost.

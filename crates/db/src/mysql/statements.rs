@@ -190,14 +190,14 @@ fn went_on(now: &[Option<Number>], last: &[Option<Number>]) -> bool {
 /// Functions whose names the server does not quote.
 const FUNCTIONS: &[&str] = &["COUNT", "SUM", "MIN", "MAX", "AVG", "NOW", "CAST", "IF", "COALESCE", "CONCAT"];
 
-/// A digest's text as somebody would have written it: the server quotes all names, and puts blanks around everything. Where
-/// there were blanks around operators nobody knows.
+/// A digest's text as in source code: the server quotes all names, and puts blanks around everything. Where
+/// there were blanks around operators is unknown.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut last, mut is_insert) = ("", false);
     for token in text.split(' ').filter(|token| !token.is_empty()) {
         let is_call = FUNCTIONS.contains(&last) || last.ends_with('`') && !is_insert;
-        // Behind INSERT INTO stands a table with its columns, which is no call.
+        // INSERT INTO is followed by a table with its columns, which is no call.
         is_insert = token == "INTO" || is_insert && !token.starts_with('(');
         let joined = matches!(token, "." | "," | ")" | ";")
             || matches!(last, "" | "." | "(")

@@ -89,7 +89,7 @@ const CHECKPOINT: &[Wanted<db_checkpoint::Schema>] = &[
     wanted(db_checkpoint::free_waits, As::Count, &["Innodb_buffer_pool_wait_free"]),
 ];
 
-/// Counters that begin anew with FLUSH STATUS, by one that always grows: whoever shows less was reset.
+/// Counters that begin anew with FLUSH STATUS, by one that always grows: a lower value means a reset.
 const ALWAYS_GROW: &[&str] = &["Questions", "Bytes_sent"];
 
 /// How far two times of one answer may be apart, which are whole seconds of one clock.
@@ -155,7 +155,7 @@ impl Status {
         self.last.clear();
     }
 
-    /// What our own sessions added to counters in the interval that is told next.
+    /// What our own sessions added to counters in the next reported interval.
     pub fn leave_out(&mut self, own: FxHashMap<String, f64>) {
         self.own = own;
     }

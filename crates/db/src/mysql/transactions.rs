@@ -1,6 +1,6 @@
 //! Open InnoDB transactions, which say who waits for a row's lock and who is idle in a transaction.
 //!
-//! The server fills this table at most every 0.1 s since somebody last read it: whoever reads it faster never sees news.
+//! The server fills this table at most every 0.1 s since the last read: faster readers never see changes.
 
 use std::time::{Duration, Instant};
 

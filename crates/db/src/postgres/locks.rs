@@ -1,6 +1,6 @@
-//! Who waits for whom in PostgreSQL: the waits-for graph while somebody waits for a lock.
+//! Lock waits in PostgreSQL: the waits-for graph while somebody waits for a lock.
 //!
-//! `pg_blocking_pids` also names those that only stand before in the queue; whether a blocker holds the lock is in the
+//! `pg_blocking_pids` also names those that are only ahead in the queue; whether a blocker holds the lock is in the
 //! lock table. It takes the lock manager's own locks, so it is asked at most once a second, and only when a sample saw a wait.
 
 use fenxi_model::Rows;

@@ -1,8 +1,8 @@
 //! What our own sessions add to a server's counters, to be left out of them exactly: an idle server shows no transactions.
 //!
 //! A session counts its transactions itself and publishes them with its other figures: since PostgreSQL 15 a second after it
-//! did so last, at the earliest, and when it is told to ([`publish`]). Ours are told so more often than they would by
-//! themselves, so that it is known which of their transactions are in a reading. Older servers cannot be told: there a reading
+//! did so last, at the earliest, and on request ([`publish`]). Ours are asked to more often than they would by
+//! themselves, so that it is known which of their transactions are in a reading. Older servers have no such request: there a reading
 //! may have some of ours too many or too few, which the next one makes up for.
 
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use fenxi_wire::client::{ClientError, Counts, Tally};
 use rustc_hash::FxHashMap;
 
 use super::MARK;
-use crate::{client::Client, reading::Own};
+use crate::{client::Client, own_amounts::Own};
 
-/// The first major version that publishes when it is told to.
+/// The first major version that publishes on request.
 const TOLD_SINCE: u32 = 15;
-/// What tells it: for a session without any figure of a relation there would be nothing to publish.
+/// The request: for a session without any figure of a relation there would be nothing to publish.
 const TELL: &str = "pg_stat_force_next_flush(), EXISTS (SELECT FROM pg_database)";
 /// Milliseconds of a second, in which the server counts sessions' time.
 const MS: f64 = 1e3;
@@ -89,7 +89,7 @@ fn add(sum: &mut Counts, more: Counts) {
     sum.lasted_s += more.lasted_s;
 }
 
-/// Whether a server publishes when it is told to.
+/// Whether a server publishes on request.
 fn can_tell(client: &Client) -> bool {
     let version = &client.about().version;
     let digits = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());

@@ -14,18 +14,19 @@ use super::{
     statements::{HIDDEN, Statements},
 };
 use crate::{
-    check::{Finding, Seen as SeenAs, timed},
     client::Client,
-    gather::{self, Heard},
+    finding::{Finding, Seen as SeenAs, timed},
+    gather::Heard,
     moment::Interval,
     number::Number,
-    os::Task,
+    observer,
     reading::{About, Active, Having, Ready},
     schedule::{Due, Turn},
     server::{Server, ServerError},
+    task::Task,
 };
 
-/// Databases whose tables are read, at most: each needs a connection of its own.
+/// Databases whose tables are read, at most: each needs its own connection.
 const DATABASES_AT_MOST: usize = 10;
 /// The database that is in every server.
 const USUAL: &str = "postgres";
@@ -44,7 +45,7 @@ const FURTHER_VIEWS: &[&str] =
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
+pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError> {
     let mut client = server.client()?;
     let mut wanted: Vec<_> = READINGS.iter().map(|reading| reading.view()).collect();
     wanted.extend(FURTHER_VIEWS);
@@ -87,7 +88,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
 /// Where statements are counted: the extension shows those of all databases, and can be installed in any of them.
 struct Seen {
     /// A connection to another database, where the extension is not in our own.
-    elsewhere: Option<Client>,
+    other: Option<Client>,
     statements: Statements,
     turn: Turn,
     /// Asks how many statements were evicted.
@@ -102,17 +103,17 @@ fn find_statements(server: &Server, client: &mut Client) -> Result<Option<Seen>,
         let having = having(client, &[&view, &info])?;
         Ok(Statements::new(&view, &having).map(|statements| (statements, having.has(&info, "dealloc"))))
     };
-    let (mut elsewhere, mut seen) = (None, found(client)?);
+    let (mut other, mut seen) = (None, found(client)?);
     if seen.is_none()
         && server.target().login.database != USUAL
-        && let Ok(mut other) = server.client_in(USUAL)
+        && let Ok(mut usual) = server.client_in(USUAL)
     {
-        seen = found(&mut other)?;
-        elsewhere = Some(other);
+        seen = found(&mut usual)?;
+        other = Some(usual);
     }
     let seen = seen.map(|(statements, has_info)| {
         let evicted = has_info.then(|| format!("{MARK} SELECT dealloc FROM {}_info", statements.view()));
-        Seen { elsewhere, statements, turn: Turn::every(SELDOM_S), evicted }
+        Seen { other, statements, turn: Turn::every(SELDOM_S), evicted }
     });
     Ok(seen)
 }
@@ -165,7 +166,7 @@ fn noted(outcome: Result<(), ClientError>, what: &str, server: &str, rows: &mut 
     }
 }
 
-impl gather::Poller for Postgres {
+impl observer::Poller for Postgres {
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let server = self.server.name().to_owned();
         let about = About { server: &server, interval, is_last: self.hurries };
@@ -174,7 +175,7 @@ impl gather::Poller for Postgres {
         }
         self.read_vitals(&about, rows)?;
         self.roster.read(&mut self.client)?;
-        // The server's row says how many statements were evicted.
+        // The server's row has how many statements were evicted.
         self.read_statements(&about, rows)?;
         self.read_server(&about, heard, rows)?;
         let kinds = &self.roster.kinds;
@@ -287,7 +288,7 @@ impl Postgres {
     fn read_server(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         // What sessions had not published yet is published when they end, and would be a burst in so short an interval.
         let is_short = about.is_last && self.has_told && about.interval.dt.is_some_and(|dt| dt < SHORTEST_S);
-        // Statements are read at the end: how many were evicted is told nowhere else.
+        // Statements are read at the end: how many were evicted is in no other place.
         let has_lost = self.statements.as_ref().is_some_and(|seen| seen.statements.lost.is_some_and(|lost| lost > 0.0));
         if is_short && !has_lost {
             return Ok(());
@@ -329,14 +330,14 @@ impl Postgres {
     }
 
     fn read_statements(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
-        let Some(Seen { elsewhere, statements, turn, evicted }) = &mut self.statements else { return Ok(()) };
+        let Some(Seen { other, statements, turn, evicted }) = &mut self.statements else { return Ok(()) };
         let Some(interval) = turn.take(about) else { return Ok(()) };
         let about = About { interval, ..*about };
-        let client = elsewhere.as_mut().unwrap_or(&mut self.client);
+        let client = other.as_mut().unwrap_or(&mut self.client);
         let began = Instant::now();
         let read =
             statements.read(client, &about, rows).and_then(|()| statements.count_lost(client, evicted.as_deref()));
-        elsewhere.as_mut().map_or(Ok(()), own::publish)?;
+        other.as_mut().map_or(Ok(()), own::publish)?;
         turn.took(began);
         if !noted(read, "statements", about.server, rows)? {
             self.statements = None;

@@ -14,7 +14,7 @@ const MS: f64 = 1e-3;
 const IO_TIMED: &str = "track_io_timing";
 const WAL_TIMED: &str = "track_wal_io_timing";
 
-/// Readings that are rows of their own; [`DATABASES`] also has a row of all of them.
+/// Readings with their own rows; [`DATABASES`] also has a row of all of them.
 pub static READINGS: &[&dyn AnyReading] = &[
     &WAL,
     &CHECKPOINT,

@@ -1,4 +1,4 @@
-//! Since when counters of PostgreSQL count, and what the server is: what tells whether two snapshots can be subtracted.
+//! Since when counters of PostgreSQL count, and what the server is: whether two snapshots can be subtracted.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fenxi_wire::client::ClientError;
 use super::{MARK, extension, having};
 use crate::client::Client;
 
-/// The view that says it of statements.
+/// The view with the reset time of statements.
 pub const STATEMENTS: &str = "pg_stat_statements_info";
 
 /// Views whose counters begin anew together, and the reading that they are in.
@@ -62,7 +62,7 @@ pub fn resets(client: &mut Client) -> Result<BTreeMap<String, String>, ClientErr
     Ok(all)
 }
 
-/// What tells the server from others, and when it was started; and its clock.
+/// The server's identity and start time; and its clock.
 ///
 /// # Errors
 /// When the connection is lost.

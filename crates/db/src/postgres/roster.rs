@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::{MARK, activity::is_client};
 use crate::{
     client::Client,
-    os::{Task, Whose},
     server::APPLICATION,
+    task::{Task, Whose},
 };
 
 /// What a session was at the last poll.
@@ -33,7 +33,7 @@ pub struct Member {
 pub struct Roster {
     /// By number.
     pub members: FxHashMap<i64, Member>,
-    /// Processes and whom they work for.
+    /// Processes and the sessions that they work for.
     pub tasks: Vec<Task>,
     /// Sessions of clients, ours not counted.
     pub sessions: u32,

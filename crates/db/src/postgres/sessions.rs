@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     client::Client,
-    gather,
+    observer,
     sample::{Sample, cut, put},
     server::{APPLICATION, Server, ServerError},
     statements::{TEXT, Text},
@@ -49,7 +49,7 @@ const OTHERS: &str = "pg_stat_get_backend_pid(i.id) <> pg_backend_pid()";
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
+pub fn sampler(server: &Server) -> Result<Box<dyn observer::Sampler>, ServerError> {
     let mut client = server.client()?;
     let sessions = Sessions::new(&mut client)?;
     let looker = match Looker::begin(server, &mut client) {
@@ -79,7 +79,7 @@ struct Sampler {
     published: Instant,
 }
 
-impl gather::Sampler for Sampler {
+impl observer::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
         let done = |client: &Client| {
             let done = client.tally().done();

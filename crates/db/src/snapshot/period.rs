@@ -14,7 +14,7 @@ use crate::{
 /// Two snapshots are less than this apart: their counters say nothing.
 const SHORTEST_S: f64 = 0.5;
 
-/// What tells one server from another.
+/// A server's identity.
 const IDENTITY: &[&str] = &["system_identifier", "server_uuid", "hostname", "port", "data_directory", "datadir"];
 
 /// The interval between two snapshots.
@@ -93,7 +93,7 @@ pub fn period(first: Snapshot, second: Snapshot, between: Vec<Head>) -> Result<P
     let began_anew = resets(&first.head, &second.head);
     let target = target(&first.head)?;
     let played = Played::new(first, second, seconds, between);
-    let server = Server::saved(target, &played);
+    let server = Server::new(&target).saved(target, &played);
     let mut rows = Rows::new("");
     rows.set_source("db");
     look(&server, start, &mut rows);

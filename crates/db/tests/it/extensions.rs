@@ -61,7 +61,7 @@ fn shares_of_waits_are_those_of_pg_wait_sampling() {
     });
     observation.go_on(1.2);
     let rows = observation.end();
-    // Nobody but the clients of the load has a statement or waits for a lock.
+    // Only the clients of the load have a statement or waits for a lock.
     let looks = |class: &str| {
         let sql = format!(
             "SELECT coalesce(sum(count), 0)::bigint FROM pg_wait_sampling_profile WHERE event_type = '{class}' AND event IS NOT NULL"
@@ -83,7 +83,7 @@ fn shares_of_waits_are_those_of_pg_wait_sampling() {
 fn cpu_of_a_statement_is_that_of_pg_stat_kcache() {
     let Some(server) = server_with("pg_stat_kcache", &["-c", "jit=off"]) else { return };
     let mut observation = begin(&server.url("postgres"), 100).unwrap();
-    // Most of these sessions end between two readings, and are known by what their parent says of them.
+    // Most of these sessions end between two readings, and are known by their parent's figures.
     let began = Instant::now();
     for _ in 0..12 {
         let mut client = server.client("postgres");
@@ -99,7 +99,7 @@ fn cpu_of_a_statement_is_that_of_pg_stat_kcache() {
     let used = server.number(by_server) as f64 / 1e6;
     let cpu = time_in(&rows, "cpu", "os");
     assert!(used > 0.5 && (0.93..1.25).contains(&(cpu / used)), "{cpu} s by the kernel, {used} s by pg_stat_kcache");
-    // A look cannot tell a CPU from the run queue, and how long a session was in it when it ended nobody knows.
+    // A sample cannot distinguish a CPU from the run queue, and how long a session was in it when it ended is unknown.
     let sessions = rows.of(&db_session::TABLE).unwrap();
     let looks = places(&rows, &db_session::TABLE, |row| {
         sessions.str(row, db_session::activity) == Some("cpu")

@@ -1,4 +1,4 @@
-//! What a client asks, by the bytes that it sends: enough of both protocols to tell questions apart.
+//! What a client asks, by the bytes that it sends: enough of both protocols to distinguish questions.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ impl Asking {
         }))
     }
 
-    /// What the server said to the last question.
+    /// The server's answer to the last question.
     pub fn answered(&mut self, bytes: &[u8]) {
         if let Some(sql) = self.preparing.take()
             && let [_, _, _, _, 0, number @ ..] = bytes

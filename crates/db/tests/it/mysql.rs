@@ -65,7 +65,7 @@ pub fn is_counted(rows: &Rows, done: f64, vendor_is: &str) {
     let all: Vec<_> = (0..statements.n_rows()).filter_map(|row| statements.str(row, db_statement::statement)).collect();
     for begin in ["update pgbench_accounts", "insert into pgbench_history"] {
         // Transactions that were rolled back in a deadlock are tried again. The server's digests miss up to half a percent of what
-        // several sessions execute at once: of 64,000 insertions by 8 clients of its own it counted 63,822.
+        // several sessions execute at once: of 64,000 insertions by its 8 clients it counted 63,822.
         let calls = calls(begin);
         assert!((done * 0.99..done * 1.5).contains(&(calls + 1e-6)), "{begin}: {calls} of {done}: {all:?}");
     }
@@ -117,7 +117,7 @@ fn prepared_statements_are_seen_by_samples_and_it_is_told_that_no_digest_counts_
     });
     assert!(with_text.len() > 20, "{} of {}", with_text.len(), sessions.n_rows());
     assert!(with_text.iter().any(|row| sessions.i64(*row, db_session::tid).is_some()));
-    // Nobody reads figures of prepared statements where there are none.
+    // No poller reads figures of prepared statements where there are none.
     let counted = rows.of(&db_statement::TABLE).map_or(0, |statements| {
         (0..statements.n_rows())
             .filter(|row| {
@@ -408,7 +408,7 @@ fn truncated_statements_count_from_nothing() {
         client.run("SELECT 1 + 1").unwrap();
     }
     let mut observation = begin(&server.url("test"), 10).unwrap();
-    // The server tells in whole seconds since when it counts.
+    // The server reports in whole seconds since when it counts.
     thread::sleep(Duration::from_millis(1100));
     client.run("TRUNCATE performance_schema.events_statements_summary_by_digest").unwrap();
     for _ in 0..60 {

@@ -68,7 +68,7 @@ fn a_pooler_in_transaction_mode_is_refused_before_anything_is_set() {
     let Some(pooler) = Pooler::before(&server, "transaction") else { return };
     let error = begin(&pooler.url(), 10).err().expect("it is refused").to_string();
     assert!(error.contains("pooler") && error.contains("name the server itself"), "{error}");
-    // Whoever has the session next may write.
+    // The next client of the session may write.
     let mut client = fenxi_wire::client::Client::connect(
         &fenxi_wire::target::Target::parse(&pooler.url(), &fenxi_wire::target::Surroundings::default()).unwrap(),
         Duration::from_secs(5),

@@ -97,7 +97,7 @@ fn an_idle_server_shows_no_transactions_and_an_offered_rate_is_shown_as_it_is() 
         per_s(db::commits_per_s) + per_s(db::rollbacks_per_s)
     };
     let done = |row: &usize| rate(row) * databases.f64(*row, db::dt).unwrap_or_default();
-    // Nobody works: the login of the test's own session is all there is.
+    // No client works: the login of the test's own session is all there is.
     assert!(whole[..3].iter().map(done).sum::<f64>() <= 1.5, "{:?}", whole.iter().map(rate).collect::<Vec<_>>());
     let all: f64 = whole.iter().map(done).sum();
     assert!((all - 201.0).abs() <= 2.0, "{all} of 201: {:?}", whole.iter().map(rate).collect::<Vec<_>>());

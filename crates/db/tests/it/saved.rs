@@ -1,4 +1,4 @@
-//! Answers of real servers, saved: what an observation asked and what it was told, byte by byte, played back where there is no
+//! Answers of real servers, saved: the requests and answers of an observation, byte by byte, played back where there is no
 //! server of that version. `FENXI_SAVE_ANSWERS=1` with the tests of all versions makes them anew.
 
 use std::{
@@ -25,10 +25,10 @@ pub struct Exchange {
     answer: Vec<u8>,
 }
 
-/// What was said on one connection, in order; true: by the client.
+/// The bytes of one connection, in order; true: by the client.
 type Said = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
 
-/// Passes on what is said between observers and a server, and keeps it.
+/// Forwards bytes between observers and a server, and keeps it.
 pub struct Listener {
     port: u16,
     connections: Arc<Mutex<Vec<Said>>>,
@@ -144,10 +144,10 @@ pub fn save(name: &str, done: f64, exchanges: &[Exchange]) {
     fs_err::write(file(name), zstd::encode_all(&bytes[..], 19).unwrap()).unwrap();
 }
 
-/// Where a server says that its files are.
+/// The folder of a server's files.
 const FOLDER: &[u8] = b"/var/lib/dbdata";
 
-/// Puts other words of the same length, as lengths stand before them, where a server says its folder and its machine.
+/// Puts other words of the same length, as their lengths precede them, for the server's folder and machine.
 fn make_neutral(bytes: &mut [u8], machine: &str) {
     let temporary = std::env::temp_dir().join(".tmp").into_os_string().into_encoded_bytes();
     let length = temporary.len() + 6;
@@ -165,7 +165,7 @@ fn make_neutral(bytes: &mut [u8], machine: &str) {
     }
 }
 
-/// Where a word stands.
+/// The position of a word.
 fn places<'a>(bytes: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     bytes.windows(word.len().max(1)).enumerate().filter(move |(_, some)| *some == word).map(|(at, _)| at)
 }
@@ -219,7 +219,7 @@ fn load(name: &str) -> (f64, Vec<Exchange>) {
     (done, exchanges)
 }
 
-/// A server that says what another one said: its port, and how much was done meanwhile. What was never asked is an error of the test.
+/// A server that plays back the answers of another one: its port, and how much was done meanwhile. What was never asked is an error of the test.
 pub fn played(name: &str, dialect: Dialect) -> (u16, f64) {
     let (done, exchanges) = load(name);
     let exchanges = Arc::new(exchanges);

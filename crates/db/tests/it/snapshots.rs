@@ -94,7 +94,7 @@ fn postgres_did_what_was_done_between_two_snapshots() {
         .is_empty()
     );
 
-    // Statistics that began anew are told, also where they have grown beyond what they were.
+    // Statistics that began anew are reported, also where they have grown beyond what they were.
     let mut client = server.client("shop");
     client.run("SELECT pg_stat_reset()").unwrap();
     for _ in 0..500 {

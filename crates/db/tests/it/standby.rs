@@ -103,7 +103,7 @@ fn a_standby_is_read_and_its_lag_and_conflicts_are_seen_on_both_sides() {
     is_told(&of_standby);
 }
 
-/// What the standby told of itself.
+/// The standby's report of itself.
 fn is_told(rows: &Rows) {
     let late = most(rows, "receives", db_replication::replay_lag_s);
     assert!((1.0..60.0).contains(&late), "{late} s");

@@ -84,7 +84,7 @@ fn is_read(server: &Server, version: u32) {
     server.client("postgres").run("CREATE EXTENSION pg_stat_statements").unwrap();
     let program = server.program("tpcb_like", &[("scale", "1")]);
     server.prepare(&program).unwrap();
-    // Up to 14 statistics are gathered by a process of their own, and are late.
+    // Up to 14 statistics are gathered by a separate process, and are late.
     let late = if version < 15 { 2.5 } else { 1.2 };
     let listener = saved::is_wanted().then(|| Listener::before(server));
     let url = listener.as_ref().map_or_else(|| server.url("postgres"), |listener| listener.url(server));

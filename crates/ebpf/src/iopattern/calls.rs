@@ -36,7 +36,7 @@ enum Kind {
     GetEvents,
 }
 
-/// Calls by what they do and how they are told to.
+/// Calls by what they do and by their arguments.
 const CALLS: &[(Op, Kind, &[&str])] = &[
     (Op::Read, Kind::AtPosition, &["read", "readv"]),
     (Op::Read, Kind::AtOffset, &["pread64", "preadv"]),
@@ -103,8 +103,8 @@ const CALLS: &[(Op, Kind, &[&str])] = &[
 /// Of a meaning: there is one (`MEANING_OP` and `MEANING_KIND` in C).
 const KNOWN: u32 = 1 << 16;
 
-/// Tells the programs what calls mean, by their numbers here; those that this architecture never had are passed over.
-pub(super) fn tell(meanings: &MapHandle) -> Result<(), EbpfError> {
+/// Passes the meanings of calls to the programs, by their numbers here; those that this architecture never had are passed over.
+pub(super) fn set_meanings(meanings: &MapHandle) -> Result<(), EbpfError> {
     for (op, kind, names) in CALLS {
         let meaning = KNOWN | (*kind as u32) << 8 | *op as u32;
         for number in names.iter().filter_map(|name| syscalls::number(name)) {

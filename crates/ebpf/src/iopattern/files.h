@@ -70,7 +70,7 @@ struct {
 const volatile u64 root_inode = 0;
 const volatile u32 root_device = 0;
 
-/* The device of the file system that a path names something on, as far as the path itself says: symbolic links are not
+/* The device of the file system that a path names something on, by the path alone: symbolic links are not
    followed, and a relative path does not leave the file system that it begins at. */
 static __always_inline u32 device_at(s32 directory, const char *path)
 {
@@ -105,7 +105,7 @@ static __always_inline u32 device_at(s32 directory, const char *path)
 struct file_path {
 	/* Bytes of `names` in use. */
 	u32 size;
-	/* Whether the first name stands in the root directory; else there are more above. */
+	/* Whether the first name is in the root directory; else there are more above. */
 	u32 whole;
 	char names[PATH_ROOM + NAME_ROOM];
 };

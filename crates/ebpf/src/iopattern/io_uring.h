@@ -62,7 +62,7 @@ struct iovec {
 	u64 len;
 };
 
-/* libaio: what a program asks for, and what it is told when it is done. */
+/* libaio: what a program asks for, and what it gets when it is done. */
 struct iocb {
 	u64 data;
 	u32 key, rw_flags;

@@ -5,15 +5,15 @@
 /* Size of a page in bytes. */
 const volatile u32 page_bytes = 4096;
 
-/* What a system call does, as the user part says it (crates/ebpf/src/iopattern/calls.rs). */
+/* What a system call does, as set by the user part (crates/ebpf/src/iopattern/calls.rs). */
 #define MEANING_OP(meaning) ((meaning) & 0xff)
 #define MEANING_KIND(meaning) (((meaning) >> 8) & 0xff)
 enum kind {
-	/* Reads or writes: descriptor first; where the file stands. */
+	/* Reads or writes: descriptor first; at the file position. */
 	KIND_AT_POSITION,
 	/* The same; at the fourth argument. */
 	KIND_AT_OFFSET,
-	/* The same, where the file stands if that is -1. */
+	/* The same, at the file position if that is -1. */
 	KIND_AT_OFFSET_OR_POSITION,
 	/* sendfile: reads the second descriptor. */
 	KIND_SENDFILE,

@@ -61,7 +61,7 @@ impl Mounts {
         Ok(mounts)
     }
 
-    /// Looks whether something was mounted or unmounted, and tells the programs.
+    /// Looks whether something was mounted or unmounted, and updates the programs.
     pub(super) fn refresh(&mut self) -> Result<(), EbpfError> {
         let mountinfo = own_mounts()?;
         if mountinfo == self.mountinfo {

@@ -77,7 +77,7 @@ fn latency(us: f64, timed: f64) -> String {
     in_unit(Unit::Microseconds, (timed > 0.0).then(|| us / timed))
 }
 
-/// What is told apart.
+/// What is distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// File systems, each with a table of its patterns.

@@ -1,9 +1,9 @@
-/* Interrupts: which, how long each took by itself, whom it held up, and how long the thread then waited for a CPU. */
+/* Interrupts: which, how long each took by itself, the thread that it held up, and how long the thread then waited for a CPU. */
 #include "follow.h"
 
-/* Whether processes are told apart. */
+/* Whether processes are distinguished. */
 const volatile u32 by_process = 1;
-/* Whether a soft interrupt's row says which interrupt it followed. */
+/* Whether a soft interrupt's row has the interrupt that it followed. */
 const volatile u32 with_flow = 0;
 
 enum class {
@@ -21,7 +21,7 @@ enum class {
 #define NOTHING 0xffffffff
 /* More than the kernel has. */
 #define SOFTIRQS 16
-/* Instead of the number of a process, where processes are not told apart; the idle task's is 0. */
+/* Instead of the number of a process, where processes are not distinguished; the idle task's is 0. */
 #define SOMEBODY 0xffffffff
 
 struct key {

@@ -1,33 +1,25 @@
-//! `irqsteal`: interrupts by what handled them and whom they held up, and how long threads then waited for a CPU.
+//! `irqsteal`: interrupts by what handled them and the threads that they held up, and how long threads then waited for a CPU.
 
 mod view;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use fenxi_model::{Rows, catalog::pin};
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 
 use crate::{
     EbpfError, Loaded, Loader, Meanwhile, Observer, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
     kernel::n_cpus,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
     symbols::Symbols,
 };
 
 static OBJECT: Compiled = compiled!("irqsteal");
-static SPEC: Spec = Spec {
-    name: "irqsteal",
-    summary: "interrupts that hold up threads, by driver and process (eBPF)",
-    tables: &[&pin::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec("irqsteal", "interrupts that hold up threads, by driver and process (eBPF)", &[&pin::TABLE]);
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +91,7 @@ const OPTIONS: &[Opt] = &[
 /// Observes interrupts.
 #[derive(Clone, Debug)]
 pub struct Irqsteal {
-    /// Whom they hold up.
+    /// The processes that they hold up.
     pub tracked: Tracked,
     /// How much is asked.
     pub detail: Detail,
@@ -118,7 +110,7 @@ impl Irqsteal {
                 let vector = program.starts_with(VECTOR_PROGRAM);
                 vector && !vectors || light && NOT_LIGHT.contains(&program)
             });
-            loader.room("pins", n_cpus().saturating_mul(ROOM_EACH).clamp(LEAST_ROOM, MOST_ROOM))
+            loader.room("pins", n_cpus().saturating_mul(ROOM_EACH).clamp(MIN_ROOM, MOST_ROOM))
         };
         let attach = |loaded: &mut Loaded| loaded.attach_where(|program| program != COUNT_OPEN);
         Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)
@@ -133,7 +125,7 @@ const NOT_LIGHT: [&str; 3] = [COUNT_OPEN, "switched", "softirq_raise"];
 const VECTOR_PROGRAM: &str = "vector_";
 /// Pairs of interrupt and process that there is room for in one interval, for each CPU, and in all.
 const ROOM_EACH: u32 = 2048;
-const LEAST_ROOM: u32 = 1 << 15;
+const MIN_ROOM: u32 = 1 << 15;
 const MOST_ROOM: u32 = 1 << 18;
 
 /// The processors' own interrupts by their numbers in `irqsteal.bpf.c`, named as in /proc/interrupts.
@@ -149,26 +141,17 @@ const SOMEBODY: u32 = u32::MAX;
 const RAN: u32 = 3;
 const CLASSES: [&str; 3] = ["hard", "soft", "self"];
 
-impl Source for Irqsteal {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Irqsteal, |options| {
+    let detail = match (options.is_given("light"), options.is_given("flow")) {
+        (true, _) => Detail::Light,
+        (_, true) => Detail::Flow,
+        _ => Detail::Processes,
+    };
+    Irqsteal { tracked: Tracked::by(options), detail }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let detail = match (options.is_given("light"), options.is_given("flow")) {
-            (true, _) => Detail::Light,
-            (_, true) => Detail::Flow,
-            _ => Detail::Processes,
-        };
-        Ok(Arc::new(Irqsteal { tracked: Tracked::by(options), detail }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Irqsteal {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let wanted = self.detail != Detail::Light;
         let (observing, without) = match self.begin(wanted) {
             // The processors' own interrupts have these names on x86 only.
@@ -188,7 +171,7 @@ impl Source for Irqsteal {
     }
 }
 
-const WITHOUT_VECTORS: &str = "this kernel does not tell of the processors' own interrupts (timer, reschedule, call \
+const WITHOUT_VECTORS: &str = "this kernel does not report the processors' own interrupts (timer, reschedule, call \
                                function): they are not counted, and soft interrupts that they ask for are taken for \
                                the thread's own";
 
@@ -198,7 +181,7 @@ struct Observed {
     /// thousands of processes a second would fill it otherwise.
     sums: Drain<4>,
     detail: Detail,
-    /// What is not seen; said once.
+    /// What is not observed; reported once.
     note: Option<&'static str>,
     /// Names of drivers by the number of their interrupt.
     drivers: BTreeMap<u32, String>,
@@ -257,7 +240,7 @@ impl Collector for Observed {
 
 impl Observed {
     /// What handles an interrupt: the function, and the one that its thread calls where it has one (else 0). None when
-    /// the kernel does not tell names (kptr_restrict).
+    /// the kernel does not show names (kptr_restrict).
     fn handler(&mut self, functions: [u64; 2]) -> Option<String> {
         let begins = functions.into_iter().filter(|address| *address != 0);
         let names: Option<Vec<String>> = begins
@@ -277,7 +260,7 @@ impl Observed {
         row.str(pin::cpu, pinned.cpu.to_string().as_str());
         row.str(pin::comm, Some(pinned.comm.as_str()).filter(|comm| !comm.is_empty()));
         row.i64(pin::pid, (pinned.process != SOMEBODY).then_some(i64::from(pinned.process)));
-        // Nobody waits where it is not watched, nor when the CPU was idle.
+        // No thread waits where it is not watched, nor when the CPU was idle.
         let waits = self.detail != Detail::Light && pinned.process != 0;
         row.f64(pin::run_queue_wait_s, waits.then_some(wait_ns / 1e9));
         if ran {

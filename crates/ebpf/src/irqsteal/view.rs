@@ -81,7 +81,7 @@ struct Irqsteal {
     groups: Groups<c::Schema>,
     /// Whether lines of processes on CPUs say what ran.
     with_runs: bool,
-    /// Whether lines say what nobody was held up by.
+    /// Whether to print interrupts that held up no thread.
     with_idle: bool,
     top: usize,
 }

@@ -30,11 +30,11 @@ pub(super) struct Judged {
     pub is_lock: bool,
     /// Whether the lock is one of malloc's.
     pub malloc: bool,
-    /// Place of the caller in the frames; None: nobody is known beyond the lock's own functions.
+    /// Place of the caller in the frames; None: no caller is known beyond the lock's own functions.
     pub caller: Option<usize>,
 }
 
-/// Parts of functions' names that tell what is waited for; the innermost function that has one decides, and of several
+/// Parts of functions' names that identify what is waited for; the innermost function that has one decides, and of several
 /// parts the first.
 const TELLING: &[(&str, &str, bool)] = &[
     ("mutex_cond_lock", "mutex block", true),
@@ -143,7 +143,7 @@ fn plain(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The function's name, where it has one: files without names stand in brackets.
+/// The function's name, where it has one: files without names are in brackets.
 fn function(frame: &Frame) -> Option<&str> {
     Some(&*frame.function).filter(|name| !name.starts_with('['))
 }
@@ -171,12 +171,12 @@ fn calls_allocator(frame: &Frame) -> bool {
 
 /// Judges by the frames, from the innermost.
 pub(super) fn judge(kind: Kind, frames: &[Frame]) -> Judged {
-    let told = frames.iter().find_map(|frame| {
+    let reported = frames.iter().find_map(|frame| {
         let function = function(frame)?;
         TELLING.iter().find(|(part, _, _)| function.contains(part)).filter(|_| is_own(frame) || is_libc(frame))
     });
     let malloc = frames.iter().take_while(|frame| is_own(frame) || is_allocator(frame)).any(is_allocator);
-    let (event, is_lock) = match (kind, told) {
+    let (event, is_lock) = match (kind, reported) {
         (Kind::MutexHeld, _) => ("mutex hold", true),
         (Kind::ReadHeld, _) => ("rwlock read hold", true),
         (Kind::WriteHeld, _) => ("rwlock write hold", true),
@@ -256,7 +256,7 @@ mod tests {
         ]);
         let judged = judge(Kind::Lock, &stack);
         assert_eq!((judged.malloc, judged.is_lock, judged.caller), (true, true, Some(4)));
-        // One whose caller allocates elsewhere is not.
+        // One whose caller allocates in another function is not.
         let stack = frames(&[("libc.so.6", "pthread_mutex_lock"), ("app", "work"), ("libc.so.6", "malloc")]);
         assert!(!judge(Kind::Lock, &stack).malloc);
     }

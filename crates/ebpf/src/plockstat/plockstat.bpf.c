@@ -3,13 +3,13 @@
 #include "callers.h"
 #include "met.h"
 
-/* What a wait was for, as far as its arguments tell; crates/ebpf/src/plockstat/kinds.rs has the same order. */
+/* What a wait was for, by its arguments; crates/ebpf/src/plockstat/kinds.rs has the same order. */
 enum kind {
-	/* The word says `locked, others wait`, as locks of glibc (by FUTEX_WAIT) and of Rust have it. */
+	/* The word means `locked, others wait`, as locks of glibc (by FUTEX_WAIT) and of Rust have it. */
 	KIND_LOCK,
 	/* Locks that lend their priority. */
 	KIND_PI,
-	/* Whatever else: conditions, semaphores, read-write locks, other runtimes' locks. Callers tell. */
+	/* Whatever else: conditions, semaphores, read-write locks, other runtimes' locks. Known by callers. */
 	KIND_OTHER,
 	/* Another thread's end. */
 	KIND_JOIN,
@@ -86,7 +86,7 @@ static __always_inline void add(struct key *key, u64 ns)
 	__sync_fetch_and_add(&sums->powers[power], 1);
 }
 
-/* Commands of futex(2), and what stands beside them in its second argument. */
+/* Commands of futex(2), and the flags in its second argument. */
 enum {
 	FUTEX_WAIT = 0,
 	FUTEX_LOCK_PI = 6,
@@ -148,7 +148,7 @@ struct held_key {
 };
 struct held {
 	u64 since;
-	/* The thread's time elsewhere until then. */
+	/* The thread's time in other waits until then. */
 	u64 elsewhere;
 	u64 caller;
 	u32 kind;

@@ -1,7 +1,7 @@
 /* System calls: how many, how long, how much of it on a CPU, how many failed; by process (or thread) and call. */
 #include "follow.h"
 
-/* Whether threads are told apart. */
+/* Whether threads are distinguished. */
 const volatile u32 by_thread = 0;
 
 /* Added to the number of a call that was made as a 32-bit program makes it; crates/ebpf/src/syscalls.rs knows it. */

@@ -2,10 +2,10 @@
 
 mod view;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use fenxi_model::{Rows, catalog::stack as c};
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustc_hash::FxHashMap;
 
@@ -14,23 +14,15 @@ use crate::{
     bpf::{Compiled, compiled},
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
     kernel,
-    observer::{PID, option},
+    observer::{PID, option, source, spec},
     observing::Observing,
     perf,
     symbols::Watched,
 };
 
 static OBJECT: Compiled = compiled!("profile");
-static SPEC: Spec = Spec {
-    name: "profile",
-    summary: "stacks of what runs on the CPUs, 97 times a second on each (eBPF)",
-    tables: &[&c::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec("profile", "stacks of what runs on the CPUs, 97 times a second on each (eBPF)", &[&c::TABLE]);
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -79,7 +71,7 @@ const OPTIONS: &[Opt] = &[
 /// Samples stacks.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Of whom.
+    /// The processes observed.
     pub tracked: Tracked,
     /// Samples per second on each CPU. A number that divides no other clock does not beat with it.
     pub frequency: u32,
@@ -92,22 +84,13 @@ impl Profile {
     pub const ALL: Profile = Profile { tracked: Tracked::All, frequency: 97, off_cpu: false };
 }
 
-impl Source for Profile {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Profile, |options| {
+    let frequency = u32::try_from(options.number("frequency")).unwrap_or(u32::MAX);
+    Profile { tracked: Tracked::by(options), frequency, off_cpu: options.is_given("off-cpu") }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let frequency = u32::try_from(options.number("frequency")).unwrap_or(u32::MAX);
-        Ok(Arc::new(Profile { tracked: Tracked::by(options), frequency, off_cpu: options.is_given("off-cpu") }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Profile {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let set = |loader: &mut Loader| {
             // Different stacks in one interval: of more CPUs there are more.
             let stacks = 4096 * kernel::n_cpus().clamp(2, 16);
@@ -141,7 +124,7 @@ impl Source for Profile {
             writing: 0,
             waits,
             period_s: 1.0 / f64::from(self.frequency.max(1)),
-            folded: Folded { watched, ended: 0, said: false },
+            folded: Folded { watched, ended: 0, is_reported: false },
         }))
     }
 }
@@ -176,7 +159,7 @@ impl Side {
 struct Observed {
     observing: Observing,
     sides: [Side; 2],
-    /// Says the programs to which side they write.
+    /// Switches the side to which the programs write.
     which: MapHandle,
     writing: usize,
     wait_stacks: MapHandle,
@@ -258,9 +241,9 @@ impl Collector for Observed {
         self.on_cpu(tick, rows)?;
         self.off_cpu(tick, rows)?;
         let ended = std::mem::take(&mut self.folded.ended);
-        if ended > 0 && !std::mem::replace(&mut self.folded.said, true) {
+        if ended > 0 && !std::mem::replace(&mut self.folded.is_reported, true) {
             let text = format!(
-                "programs had ended before their functions could be named: {ENDED} stands for them in {ended} stacks, \
+                "programs had ended before their functions could be named: {ENDED} replaces them in {ended} stacks, \
                  their names are in the column `comm`"
             );
             rows.note(SPEC.name, None, &text);
@@ -279,7 +262,7 @@ fn row(rows: &mut Rows, tick: Tick, place: &Place, stack: &str, event: &str, sam
     row.f64(c::time_s, time_s);
 }
 
-/// Stands for the functions of a program that ended within milliseconds of its first sample.
+/// Replaces the functions of a program that ended within milliseconds of its first sample.
 const ENDED: &str = "[program ended]";
 
 /// Stacks as texts.
@@ -287,7 +270,7 @@ struct Folded {
     watched: Watched,
     /// Stacks of programs of which nothing could be read any more.
     ended: u64,
-    said: bool,
+    is_reported: bool,
 }
 
 impl Folded {
@@ -311,7 +294,7 @@ impl Folded {
                 frames.push(ENDED.to_owned());
                 break;
             }
-            // Code without frame pointers leads into nowhere, often for many frames: one says as much.
+            // Code without frame pointers leads into nowhere, often for many frames: one shows as much.
             if !(is_nowhere(&function) && frames.last().is_some_and(|last| is_nowhere(last))) {
                 frames.push(function.replace(';', ":"));
             }

@@ -2,7 +2,7 @@
 #include "follow.h"
 #include "met.h"
 
-/* Waits shorter than this are not taken (their stacks cost more than they tell). */
+/* Waits shorter than this are not taken (their stacks cost more than they show). */
 const volatile u64 least_wait_ns = 1000;
 
 /* Of the kernel's interface. */
@@ -74,7 +74,7 @@ struct {
 	__type(value, u64);
 } idle SEC(".maps");
 
-/* A thread that left the CPU: when, and where it stood. */
+/* A thread that left the CPU: when, and its stack. */
 struct wait {
 	u64 since;
 	struct place place;

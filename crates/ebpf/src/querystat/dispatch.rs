@@ -1,4 +1,4 @@
-//! `dispatch_command` of MariaDB and MySQL, which executes a request: its mangled name tells the order of its arguments.
+//! `dispatch_command` of MariaDB and MySQL, which executes a request: its mangled name has the order of its arguments.
 //!
 //! | server | arguments |
 //! |---|---|
@@ -28,9 +28,9 @@ impl Order {
     ///
     /// # Errors
     /// When it is none of the known ones: arguments that are not known are not guessed.
-    pub fn of(symbol: &str) -> Result<Order, String> {
+    pub fn from_symbol(symbol: &str) -> Result<Order, String> {
         let arguments = symbol.strip_prefix(NAME).unwrap_or_default();
-        // A compiler that makes a function of its own of it (`.constprop.0`) may leave arguments out.
+        // A compiler that makes a separate function of it (`.constprop.0`) may leave arguments out.
         let whole = !arguments.contains('.');
         match arguments.strip_prefix(COMMAND) {
             Some(rest) if whole && rest.starts_with("P3THDPcj") => Ok(Order::CommandFirst),
@@ -63,10 +63,10 @@ mod tests {
             "_Z16dispatch_command19enum_server_commandP3THDPcjbb",
             "_Z16dispatch_command19enum_server_commandP3THDPcjb",
         ] {
-            assert_eq!(Order::of(symbol), Ok(Order::CommandFirst), "{symbol}");
+            assert_eq!(Order::from_symbol(symbol), Ok(Order::CommandFirst), "{symbol}");
         }
         let of_mysql_8 = "_Z16dispatch_commandP3THDPK8COM_DATA19enum_server_command";
-        assert_eq!(Order::of(of_mysql_8), Ok(Order::SessionFirst));
+        assert_eq!(Order::from_symbol(of_mysql_8), Ok(Order::SessionFirst));
         assert_eq!(Order::SessionFirst.program(), "mysql_request");
     }
 
@@ -80,7 +80,7 @@ mod tests {
             "_Z16dispatch_commandP3THDPK8COM_DATA19enum_server_command.isra.0",
             "_Z16dispatch_commandv",
         ] {
-            assert!(Order::of(symbol).is_err_and(|why| why.contains(symbol)), "{symbol}");
+            assert!(Order::from_symbol(symbol).is_err_and(|why| why.contains(symbol)), "{symbol}");
         }
     }
 

@@ -36,7 +36,7 @@ const SUMS: usize = 8 * (2 + WAITS + 4);
 const LOOK_EVERY: u64 = 5;
 /// Forms that are remembered at most.
 const FORMS: usize = 65_536;
-/// What stands for statements beyond those that are told apart.
+/// The name for statements beyond those that are distinguished.
 const REST: &str = "(other statements: too many different ones, or their texts were not seen)";
 
 /// Of `enum distribution` in C: name and label of each.
@@ -87,7 +87,7 @@ pub(super) struct Observed {
     latencies: Sums<BUCKETS>,
     preemptors: Sums<2>,
     slow: RingBuffer<'static>,
-    told: Arc<Mutex<Vec<Vec<u8>>>>,
+    reported: Arc<Mutex<Vec<Vec<u8>>>>,
     maps: Maps,
     turn: u64,
     looked: u64,
@@ -117,8 +117,8 @@ impl Observed {
             forms: map("forms")?,
             turn: map("turn")?,
         };
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let (slow, into) = (map("slow")?, Arc::clone(&told));
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let (slow, into) = (map("slow")?, Arc::clone(&reported));
         let failed = |source| EbpfError::Map { map: "slow".to_owned(), source };
         let mut builder = RingBufferBuilder::new();
         let keep = move |bytes: &[u8]| {
@@ -139,7 +139,7 @@ impl Observed {
             latencies: Sums::new("latencies", latencies),
             preemptors: Sums::new("preemptors", preemptors),
             slow,
-            told,
+            reported,
             maps,
             turn: 0,
             looked: 0,
@@ -180,7 +180,7 @@ impl Observed {
     }
 
     fn observe(&mut self, server: &Found) -> Result<Vec<String>, EbpfError> {
-        let places = Places::of(&server.program)?;
+        let places = Places::find(&server.program)?;
         let target = |error: rustix::io::Errno| EbpfError::Target(format!("{}: {error}", server.program.display()));
         let stat = rustix::fs::stat(&server.program).map_err(target)?;
         let file = (stat.st_dev, stat.st_ino);
@@ -198,7 +198,7 @@ impl Observed {
         places.attach(self.observing.loaded(), &server.program, server.pid, self.what.cache)
     }
 
-    /// Sees to it that what has no place of its own is counted: under the form 0, and in the distributions.
+    /// Ensures that statements without their own place are counted: under the form 0, and in the distributions.
     fn make_room(&self) -> Result<(), EbpfError> {
         let zeros = |map: &MapHandle, size: usize| {
             let cpus = if map.map_type().is_percpu() { libbpf_rs::num_possible_cpus().unwrap_or(1) } else { 1 };
@@ -337,10 +337,10 @@ impl Observed {
     /// Each slow query is an event at the moment of its end.
     fn slow(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
         self.slow.consume().map_err(|source| EbpfError::Map { map: "slow".to_owned(), source })?;
-        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        let reported = std::mem::take(&mut *self.reported.lock().unwrap_or_else(PoisonError::into_inner));
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let now_ns = now.tv_sec * 1_000_000_000 + now.tv_nsec;
-        for value in told {
+        for value in reported {
             let mut value = Bytes(&value);
             let (begun, elapsed) = (value.u64(), value.u64());
             let waited: [u64; WAITS] = std::array::from_fn(|_| value.u64());
@@ -384,7 +384,7 @@ fn add(name: &str, map: &MapHandle, key: &[u8], values: &[Vec<u8>]) -> Result<()
     }
 }
 
-/// The longest of an interval as it stands behind the sums; 0 when a CPU had none in it.
+/// The longest of an interval as it follows the sums; 0 when a CPU had none in it.
 fn longest(rest: &[u8], turn: u64) -> u64 {
     let mut rest = Bytes(rest);
     let (longest, of_turn) = ([rest.u64(), rest.u64()], [rest.u64(), rest.u64()]);

@@ -5,7 +5,7 @@
 #include "querystat_form.h"
 #include "querystat_waits.h"
 
-/* Queries that take longer are told one by one; 0: none are. */
+/* Queries that take longer are reported one by one; 0: none are. */
 const volatile u64 slower_ns = 0;
 
 static __always_inline u64 current_turn(void)
@@ -116,7 +116,7 @@ static __always_inline struct query *of_this_thread(struct server **server)
 
 	*server = bpf_map_lookup_elem(&servers, &pid);
 	if (!*server) {
-		/* A PostgreSQL session is a process of its own, a child of the server. */
+		/* A PostgreSQL session is a process, a child of the server. */
 		pid = BPF_CORE_READ(task, real_parent, tgid);
 		*server = bpf_map_lookup_elem(&servers, &pid);
 		if (!*server)
@@ -254,7 +254,7 @@ int BPF_KRETPROBE(cache_asked, int sent)
 }
 
 /*
- * PostgreSQL. A session tells its activity with a text at each message (Query, Parse, Bind, Execute) and without one when
+ * PostgreSQL. A session reports its activity with a text at each message (Query, Parse, Bind, Execute) and without one when
  * it is ready for the next. What came to executing between two of these is a query: one for each Query and Execute.
  */
 
@@ -299,7 +299,7 @@ static __always_inline int waits_for_lock(u32 yes)
 }
 
 /*
- * Where the text is stands in the probe's cookie: the place of a register. These are probes that PostgreSQL's authors put
+ * The place of the text is in the probe's cookie: the place of a register. These are probes that PostgreSQL's authors put
  * there (USDT), or functions where it was built without them: pgstat_report_activity(state, text), PortalRun, ProcSleep.
  * libbpf's own way to such probes' arguments would need headers of exactly its version.
  */

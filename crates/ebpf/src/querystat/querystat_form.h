@@ -123,7 +123,7 @@ static __always_inline struct scratch *form_of(struct query *query)
 	__builtin_memcpy(s->text, query->text, TEXT);
 	/* Loops take their context from the stack only. */
 	bpf_loop(TEXT, step, &s, 0);
-	/* 0 stands for what has no form. */
+	/* 0 means no form. */
 	s->hash |= 1;
 	return s;
 }

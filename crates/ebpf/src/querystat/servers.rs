@@ -64,7 +64,7 @@ impl Servers {
 pub(super) struct Found {
     /// The process by which it is known: the server's, or the session's.
     pub pid: u32,
-    /// As it stands in tables: `postgres:5432`.
+    /// As written in tables: `postgres:5432`.
     pub name: String,
     /// Its program, by a path that leads to it from here.
     pub program: PathBuf,
@@ -150,7 +150,7 @@ pub(super) enum Places {
         /// Of the query cache's answer.
         cache: Option<u64>,
     },
-    /// PostgreSQL: where it tells its activity, begins to execute, begins and ends to wait for a lock.
+    /// PostgreSQL: where it reports its activity, begins to execute, begins and ends to wait for a lock.
     Postgres(Vec<Place>),
 }
 
@@ -165,7 +165,7 @@ pub(super) struct Place {
 
 impl Places {
     /// Looks for them in a program's file.
-    pub fn of(program: &Path) -> Result<Places, EbpfError> {
+    pub fn find(program: &Path) -> Result<Places, EbpfError> {
         let target = |why: String| EbpfError::Target(format!("{}: {why}", shown(program).display()));
         let bytes = reading::read(program, PROGRAM_LIMIT).map_err(|error| target(error.to_string()))?;
         let file = object::File::parse(&*bytes).map_err(|error| target(error.to_string()))?;
@@ -177,7 +177,7 @@ impl Places {
         if let Some((name, dispatch)) = functions.find(is_dispatch) {
             return Ok(Places::Dispatch {
                 dispatch,
-                order: Order::of(&name).map_err(target)?,
+                order: Order::from_symbol(&name).map_err(target)?,
                 statement: at("_ZN9StatementC2EP3LEXP11st_mem_rootN11Query_arena10enum_stateEm"),
                 cache: at("_ZN11Query_cache21send_result_to_client"),
             });
@@ -201,8 +201,9 @@ impl Places {
                 probe(loaded, "response", program, Some(pid), *dispatch, true)?;
                 match statement {
                     Some(place) => probe(loaded, "statement_made", program, Some(pid), *place, false)?,
-                    None => notes
-                        .push("texts of prepared statements are not seen: no symbol tells their numbers".to_owned()),
+                    None => {
+                        notes.push("texts of prepared statements are not seen: no symbol has their numbers".to_owned())
+                    }
                 }
                 match of_cache {
                     Some(place) if cache => probe(loaded, "cache_asked", program, Some(pid), *place, true)?,
@@ -215,7 +216,7 @@ impl Places {
                     attach(loaded, program, None, place)?;
                 }
                 if !places.iter().any(|place| place.ours == "postgres_lock_begin") {
-                    notes.push("waits for locks of tables and rows stand under network".to_owned());
+                    notes.push("waits for locks of tables and rows are counted under network".to_owned());
                 }
             }
         }
@@ -252,9 +253,9 @@ fn by_probes(functions: &Functions<'_>) -> Option<Vec<Place>> {
     }
     places.extend(functions.place("postgres_executes", FAILED, false));
     let of = |ours: &'static str| places.iter().filter(move |place| place.ours == ours);
-    let told = of("postgres_activity").all(|place| place_of_register(&place.at.arguments).is_some());
+    let reported = of("postgres_activity").all(|place| place_of_register(&place.at.arguments).is_some());
     let whole = of("postgres_activity").count() > 0 && of("postgres_executes").count() > 1;
-    (told && whole).then_some(places)
+    (reported && whole).then_some(places)
 }
 
 fn by_functions(functions: &Functions<'_>) -> Option<Vec<Place>> {

@@ -43,7 +43,7 @@ struct Sums {
     queries: f64,
     elapsed: f64,
     longest: f64,
-    /// On a CPU, then waiting as [`PARTS`] says.
+    /// On a CPU, then waiting in the order of [`PARTS`].
     parts: [f64; 6],
 }
 
@@ -315,7 +315,7 @@ impl Server {
 
     fn by_statement(&mut self, all: &Sums, top: usize, out: &mut String) {
         let mut whole = self.statements.whole();
-        // Statements that were not told apart took their part, too.
+        // Statements that were not distinguished took their part, too.
         whole[ELAPSED] = all.elapsed;
         let _ = writeln!(out, "By statement, averages of one:");
         self.statements.show_of(&whole, 0.0, top, out);

@@ -1,7 +1,7 @@
 /* Waits for a CPU: how long tasks that could run did not, by process and by the CPU that they came to. */
 #include "follow.h"
 
-/* Powers of two of nanoseconds that are told apart; mod.rs knows how many. */
+/* Powers of two of nanoseconds that are distinguished; mod.rs knows how many. */
 #define POWERS 40
 
 struct key {
@@ -44,7 +44,7 @@ static __always_inline u64 *since_of(struct task_struct *task)
 }
 
 /* One that was about to sleep can be woken before it has left the run queue: while it waits there already, which goes on; or
- * while it is on its CPU, and then the switch from it says what it does. */
+ * while it is on its CPU, and then the switch from it shows what it does. */
 static __always_inline int can_run(struct task_struct *task)
 {
 	u64 *since = since_of(task);

@@ -41,7 +41,7 @@ struct Function {
     name: (u32, u32),
 }
 
-/// The less, the plainer: `pthread_mutex_lock` stands before `___pthread_mutex_lock`. Then the order of the file.
+/// The less, the plainer: `pthread_mutex_lock` precedes `___pthread_mutex_lock`. Then the order of the file.
 fn plainness(names: &str, function: &Function) -> (bool, usize, u32) {
     let name = names.get(function.name.0 as usize..).unwrap_or("");
     let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
@@ -71,7 +71,7 @@ impl FileSymbols {
         symbols
     }
 
-    /// Takes the symbols of a file, and says where its stripped ones would be.
+    /// Takes the symbols of a file, and gives the path of its stripped ones.
     fn take(&mut self, path: &Path, with_segments: bool) -> Option<PathBuf> {
         let cache = ReadCache::new(BufReader::new(File::from_parts(reading::open_regular(path).ok()?.into(), path)));
         let file = object::File::parse(&cache).ok()?;
@@ -105,7 +105,7 @@ impl FileSymbols {
         let tables =
             [(file.elf_symbol_table(), file.symbols()), (file.elf_dynamic_symbol_table(), file.dynamic_symbols())];
         for (table, symbols) in tables {
-            // Read at once: asked for one by one, each name would be a read of its own.
+            // Read at once: asked for one by one, each name would be a separate read.
             let section = file.elf_section_table().section(table.string_section());
             let names = section.and_then(|section| section.data(file.endian(), file.data())).unwrap_or_default();
             symbols.for_each(|symbol| self.add(&symbol, names));
@@ -148,7 +148,7 @@ impl FileSymbols {
         self.named(&self.functions, self.address(offset)?)
     }
 
-    /// The variable that stands `into` bytes into a mapping that begins with the byte at `offset` of the file.
+    /// The variable at `into` bytes into a mapping that begins with the byte at `offset` of the file.
     pub(super) fn variable(&self, offset: u64, into: u64) -> Option<(Arc<str>, u64)> {
         // Mappings begin at whole pages, parts need not; the last part that begins before is the one that is mapped.
         let parts = self.segments.iter().zip(&self.sizes).filter(|((begin, _, _), _)| begin & !0xfff <= offset);

@@ -6,7 +6,7 @@ use fs_err as fs;
 
 use super::Frame;
 
-/// Functions of the kernel and its modules, sorted by address; empty where the kernel does not tell them.
+/// Functions of the kernel and its modules, sorted by address; empty where the kernel does not show them.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     functions: Vec<(u64, Arc<str>)>,

@@ -37,7 +37,7 @@ pub struct Symbols {
     turn: u64,
 }
 
-/// Turns after which an ended process that nobody asks about is forgotten.
+/// Turns after which an ended process that no caller asks about is forgotten.
 const IDLE: u64 = 30;
 
 impl Symbols {
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(&*demangled("main"), "main");
     }
 
-    /// A variable that begins as 0 stands in no file, another does.
+    /// A variable that begins as 0 is in no file, another does.
     #[test]
     fn variables_of_this_process_are_found() {
         static NOTHING_YET: AtomicU64 = AtomicU64::new(0);

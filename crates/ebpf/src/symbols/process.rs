@@ -17,10 +17,10 @@ use rustc_hash::FxHashMap;
 
 use super::{Frame, demangled, file::FileSymbols};
 
-/// The mapped files of a process, and what it says itself of code that it made.
+/// The mapped files of a process, and its own map of code that it made.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// When it began, in the kernel's ticks: tells it from another of its number.
+    /// When it began, in the kernel's ticks: distinguishes it from another with its number.
     pub start: Option<u64>,
     /// The turn when it was last asked about.
     pub asked: u64,
@@ -30,7 +30,7 @@ pub(super) struct Process {
     regions: Vec<Region>,
     /// Those without code that have a file: variables, for the most part. Sorted, too.
     data: Vec<Region>,
-    /// Code made at run time, as it says in `/tmp/perf-PID.map`: begin, end, name.
+    /// Code made at run time, as listed in `/tmp/perf-PID.map`: begin, end, name.
     made: Vec<(u64, u64, Arc<str>)>,
 }
 
@@ -95,8 +95,8 @@ impl Process {
             found = self.known(address);
         }
         match found {
-            Some(Known::Made(name, offset)) => Frame { function: name, file: "".into(), offset },
-            Some(Known::Mapped(region)) => {
+            Some(Location::Made(name, offset)) => Frame { function: name, file: "".into(), offset },
+            Some(Location::Mapped(region)) => {
                 let offset = address - region.begin + region.offset;
                 let symbols = region
                     .file
@@ -110,7 +110,7 @@ impl Process {
         }
     }
 
-    /// The variable at an address. Those that begin as 0 stand behind what is mapped of their file.
+    /// The variable at an address. Those that begin as 0 follow what is mapped of their file.
     pub(super) fn variable(
         &self,
         pid: u32,
@@ -124,20 +124,20 @@ impl Process {
         Some(Frame { function, file: Arc::clone(&region.name), offset })
     }
 
-    fn known(&self, address: u64) -> Option<Known> {
+    fn known(&self, address: u64) -> Option<Location> {
         let made = self.made.partition_point(|(begin, _, _)| *begin <= address).checked_sub(1);
         if let Some((begin, end, name)) = made.and_then(|place| self.made.get(place))
             && address < *end
         {
-            return Some(Known::Made(Arc::clone(name), address - begin));
+            return Some(Location::Made(Arc::clone(name), address - begin));
         }
         let place = self.regions.partition_point(|region| region.begin <= address).checked_sub(1)?;
         let region = self.regions.get(place).filter(|region| address < region.end)?;
-        Some(Known::Mapped(region.clone()))
+        Some(Location::Mapped(region.clone()))
     }
 }
 
-enum Known {
+enum Location {
     Made(Arc<str>, u64),
     Mapped(Region),
 }
@@ -171,7 +171,7 @@ fn region(pid: u32, mapping: &Mapping<'_>) -> Region {
     Region { begin, end, offset, file, path: PathBuf::from(path), name: name.into() }
 }
 
-/// What a run-time compiler says of the code it made: `/tmp/perf-PID.map`, with the number that the process has for
+/// A run-time compiler's list of the code it made: `/tmp/perf-PID.map`, with the number that the process has for
 /// itself, below the root directory that it has.
 fn made_code(pid: u32) -> Vec<(u64, u64, Arc<str>)> {
     let status = text(format!("/proc/{pid}/status"), LIMIT).unwrap_or_default();

@@ -94,10 +94,10 @@ fn requests_are_counted_and_timed_as_the_kernel_s_statistics_have_them() {
     let outer_end = stat();
     let mut requests = 0;
     for (key, end) in &outer_end.done {
-        let least = (inner_end.done[key].0 - inner.done[key].0, inner_end.done[key].1 - inner.done[key].1);
+        let fewest = (inner_end.done[key].0 - inner.done[key].0, inner_end.done[key].1 - inner.done[key].1);
         let most = (end.0 - outer.done[key].0, end.1 - outer.done[key].1);
         let (n, queued, queue_s, device_s) = seen(rows, &key.0, key.1);
-        requests += least.0;
+        requests += fewest.0;
         if most.0 == 0 {
             continue;
         }
@@ -108,17 +108,22 @@ fn requests_are_counted_and_timed_as_the_kernel_s_statistics_have_them() {
             key.1,
             queue_s * 1e3,
             device_s * 1e3,
-            least.0,
+            fewest.0,
             most.0,
-            least.1,
+            fewest.1,
             most.1
         );
         // Those on their way when the observer began are not seen, nor those whose end interrupts the program that counts ends.
         // In some runs (2 of 33 beside other writers) up to 20 of 2,000 in a row are missing besides: each of the programs
         // did not run for a few milliseconds, though the kernel counts none as skipped, as with interrupts (see irqsteal).
-        let few = least.0 * 3 / 100;
+        let few = fewest.0 * 3 / 100;
         let missed = outer.in_flight.max(inner.in_flight) + lost(rows, "skipped") + few + 2;
-        assert!(n as u64 + missed >= least.0 && n as u64 <= most.0 + 2, "{key:?}: {n}, not {} to {}", least.0, most.0);
+        assert!(
+            n as u64 + missed >= fewest.0 && n as u64 <= most.0 + 2,
+            "{key:?}: {n}, not {} to {}",
+            fewest.0,
+            most.0
+        );
         assert_eq!(counted(rows, "block_device_us", &key.0, key.1), n, "{key:?}");
         assert_eq!(counted(rows, "block_queue_us", &key.0, key.1), queued, "{key:?}");
         assert!(queued <= n, "{key:?}: {queued} of {n}");
@@ -127,8 +132,8 @@ fn requests_are_counted_and_timed_as_the_kernel_s_statistics_have_them() {
         let seen_ms = (queue_s + device_s) * 1e3;
         // It counts in whole milliseconds, and up to two requests more than it are seen.
         assert!(seen_ms <= most.1 as f64 * 1.03 + 5.0, "{key:?}: {seen_ms} ms of {}", most.1);
-        if least.0 > 500 {
-            assert!(seen_ms >= 0.1 * least.1 as f64, "{key:?}: {seen_ms} ms of {}", least.1);
+        if fewest.0 > 500 {
+            assert!(seen_ms >= 0.1 * fewest.1 as f64, "{key:?}: {seen_ms} ms of {}", fewest.1);
         }
     }
     if requests < BLOCKS as u64 {

@@ -27,13 +27,13 @@ fn ops(rows: RowsOf<'_, c::Schema>, row: usize) -> f64 {
     rows.f64(row, c::ops_per_s).unwrap() * rows.f64(row, c::dt).unwrap()
 }
 
-/// Reads and writes that a fio job says it made.
+/// Reads and writes that a fio job reports.
 struct Made {
     reads: f64,
     writes: f64,
 }
 
-/// Runs fio on a file that exists; None, said aloud, when it cannot run such a job here.
+/// Runs fio on a file that exists; None, reported, when it cannot run such a job here.
 fn fio(file: &Path, options: &[&str]) -> Option<Made> {
     let mut command = Command::new("fio");
     command.arg("--name=job").arg(format!("--filename={}", file.display())).args(["--bs=4k", "--output-format=json"]);

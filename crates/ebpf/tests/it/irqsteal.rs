@@ -13,8 +13,8 @@ use crate::{
     util::{Hog, cpus},
 };
 
-/// Numbers of /proc/interrupts and /proc/softirqs by name and CPU. Of interrupts with a number the name is what stands
-/// last in the line: their only driver.
+/// Numbers of /proc/interrupts and /proc/softirqs by name and CPU. Of interrupts with a number the name is the
+/// last word in the line: their only driver.
 fn counts() -> BTreeMap<(String, usize), u64> {
     let mut counts = BTreeMap::new();
     for file in ["/proc/interrupts", "/proc/softirqs"] {
@@ -59,7 +59,7 @@ fn agrees(detail: Detail, names: &[&str]) {
     let inner_end = counts();
     let all = observed.read();
     let outer_end = counts();
-    assert_eq!(lost(all, ""), 0, "what is lost is said");
+    assert_eq!(lost(all, ""), 0, "losses are reported");
     let rows = table(all);
     let mut seen: BTreeMap<(String, usize), u64> = BTreeMap::new();
     for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::driver).is_some()) {
@@ -73,18 +73,18 @@ fn agrees(detail: Detail, names: &[&str]) {
         if !device && !names.contains(&key.0.as_str()) {
             continue;
         }
-        let (least, most) = (inner_end[key] - inner[key], end - outer[key]);
+        let (smallest, most) = (inner_end[key] - inner[key], end - outer[key]);
         let seen = seen.get(key).copied().unwrap_or(0);
         compared += u32::from(most > 0);
         if most > 0 {
-            eprintln!("{} on CPU {}: {seen} seen, /proc has {least} to {most}", key.0, key.1);
+            eprintln!("{} on CPU {}: {seen} seen, /proc has {smallest} to {most}", key.0, key.1);
         }
         // Some are at work when a file is read: /proc counts them as they begin, the observer as they end.
-        // Some are missing, more of them where 1,500 processes begin in a second (10 of 625, 4 of 213), few elsewhere (3 of
+        // Some are missing, more of them where 1,500 processes begin in a second (10 of 625, 4 of 213), few otherwise (3 of
         // 27). The programs did not run for them, though the kernel counts none as skipped: what they counted in a plain
-        // counter was what stood in the map.
+        // counter was in the map.
         let few = 5 + most * 3 / 100;
-        assert!(seen + few >= least && seen <= most + few, "{key:?}: {seen} seen, /proc has {least} to {most}");
+        assert!(seen + few >= smallest && seen <= most + few, "{key:?}: {seen} seen, /proc has {smallest} to {most}");
     }
     assert!(compared > 2, "nothing happened");
 }

@@ -1,6 +1,9 @@
-//! Observers on the kernel that runs the tests. What it refuses is said aloud as skipped.
+//! Observers on the kernel that runs the tests. What it refuses is reported as skipped.
 
-#![allow(clippy::print_stderr, reason = "what is skipped is said where the closing lines of a test run are gathered")]
+#![allow(
+    clippy::print_stderr,
+    reason = "what is skipped is printed where the closing lines of a test run are gathered"
+)]
 
 mod biolatency;
 mod dbwait;
@@ -13,7 +16,6 @@ mod profile;
 mod programs;
 mod querystat;
 mod runqlat;
-#[allow(dead_code, reason = "tests of loads use more of it")]
-#[path = "../../../load/tests/it/server.rs"]
-mod server;
 mod util;
+
+use fenxi_test_support::database as server;

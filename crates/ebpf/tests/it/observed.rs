@@ -9,7 +9,7 @@ use fenxi_ebpf::EbpfError;
 use fenxi_model::{Micros, Rows, catalog::metric};
 use fenxi_source::{Collector, Root, Source, SourceError, Tick};
 
-/// An observer at work, and what it has said so far.
+/// An observer at work, and its events so far.
 pub struct Observed {
     /// Tests whose observers follow the children of this process must not have any at the same time.
     _alone: MutexGuard<'static, ()>,
@@ -20,7 +20,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Begins it; None, said aloud, when this kernel or this user may not.
+    /// Begins it; None, reported, when this kernel or this user may not.
     pub fn begin(source: &dyn Source) -> Option<Observed> {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ impl Observed {
     }
 }
 
-/// How many events of a kind (all when empty) the observer says that it could not count: for want of room, or as the kernel
+/// How many events of a kind (all when empty) the observer reports that it could not count: for want of room, or as the kernel
 /// skipped its programs.
 pub fn lost(rows: &Rows, kind: &str) -> u64 {
     let Some(rows) = rows.of(&metric::TABLE) else { return 0 };

@@ -125,8 +125,8 @@ fn contention_of_malloc_is_advised_on() {
     assert!(recognised >= 0.99 * whole, "{found:#?}");
     assert!(of_malloc.iter().any(|line| line.caller.contains("`allocate+")), "{found:#?}");
     let notes = rows.of(&note::TABLE).unwrap();
-    let said = (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)).any(|m| m.contains("jemalloc"));
-    assert!(said);
+    let reported = (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)).any(|m| m.contains("jemalloc"));
+    assert!(reported);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn calls_of_32_bit_programs_are_not_taken_for_others_of_their_numbers() {
     assert_eq!(of("32-bit getpid"), (100, 0), "{seen:?}");
     assert_eq!(of("32-bit close"), (50, 50), "{seen:?}");
     assert_eq!((of("writev"), of("getpid")), ((10, 0), (100, 0)), "{seen:?}");
-    assert!(!seen.contains_key("lstat"), "that is what 6 is elsewhere: {seen:?}");
+    assert!(!seen.contains_key("lstat"), "that is what 6 is on other architectures: {seen:?}");
 }
 
 #[test]

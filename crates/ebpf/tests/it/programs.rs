@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The program of `programs/NAME.c`; None, said aloud, when it cannot be compiled here.
+/// The program of `programs/NAME.c`; None, reported, when it cannot be compiled here.
 pub fn compiled(name: &'static str, options: &[&str]) -> Option<PathBuf> {
     static BUILT: Mutex<BTreeMap<&str, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);

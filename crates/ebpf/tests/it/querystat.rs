@@ -90,13 +90,13 @@ fn ten_thousand_are_ten_thousand(server: &Server) {
     let (queries, inside_us) = seen["select v from t where id = ?"];
     let outside_us: f64 = selects.iter().sum();
     assert!(inside_us < outside_us, "{queries}: {inside_us} us inside, {outside_us} us outside");
-    // The fastest stands for all: on a busy machine most of the client's time is waits for a CPU.
+    // The fastest represents all: on a busy machine most of the client's time is waits for a CPU.
     let fastest_us = selects.iter().copied().fold(f64::INFINITY, f64::min) * queries as f64;
     assert!(inside_us > 0.02 * fastest_us, "{queries}: {inside_us} us inside, {fastest_us} us outside at the fastest");
     a_known_time_is_measured(server, observed);
 }
 
-/// Queries that sleep 20 ms, told as slow ones.
+/// Queries that sleep 20 ms, reported as slow ones.
 fn a_known_time_is_measured(server: &Server, observed: Observed) {
     drop(observed);
     let mut client = server.client(server.database());
@@ -159,7 +159,7 @@ fn thread_of(client: &mut Client, server: &Server) -> u32 {
     u32::try_from(client.number(sql).unwrap().unwrap()).unwrap()
 }
 
-/// Rows of a table, each with the table that it stands in.
+/// Rows of a table, each with its table.
 fn rows_of<'a, S>(rows: &'a Rows, table: &'static Table<S>) -> impl Iterator<Item = (RowsOf<'a, S>, usize)> {
     rows.of(table).into_iter().flat_map(|rows| (0..rows.n_rows()).map(move |row| (rows, row)))
 }
@@ -205,7 +205,7 @@ fn a_hog_is_the_preemptor(server: &Server) {
             };
             let mut all: Vec<_> = rows_of(rows, &p::TABLE).map(name).collect();
             all.sort();
-            assert!(all.windows(2).all(|two| two[0] != two[1]), "each stands there once: {all:?}");
+            assert!(all.windows(2).all(|two| two[0] != two[1]), "each is there once: {all:?}");
         }
         if pushed_off_by(&hog, rows) >= 5.0 && waited_us(rows) > 300_000.0 {
             break;
@@ -243,7 +243,7 @@ fn until_one_waits(holder: &mut Client, server: &Server) {
     let until = Instant::now() + Duration::from_secs(20);
     while holder.number(sql).unwrap() != Some(1) {
         assert!(Instant::now() < until, "{}: none waits", server.scheme);
-        // InnoDB shows what it showed before to whoever asks again within a tenth of a second.
+        // InnoDB shows what it showed before to a client that asks again within a tenth of a second.
         std::thread::sleep(Duration::from_millis(250));
     }
 }

@@ -91,8 +91,8 @@ fn two_that_share_a_cpu_wait_as_long_as_the_scheduler_says() {
     let rows = &observed.rows;
     let table = rows.of(&c::TABLE).unwrap();
     // Each may have begun to wait where it was made, and be moved in time for the first reading only.
-    let elsewhere = (0..table.n_rows()).filter(|row| table.str(*row, c::cpu) != Some(cpu.to_string().as_str()));
-    let waits: f64 = elsewhere.filter_map(|row| table.f64(row, c::waits)).sum();
+    let outside = (0..table.n_rows()).filter(|row| table.str(*row, c::cpu) != Some(cpu.to_string().as_str()));
+    let waits: f64 = outside.filter_map(|row| table.f64(row, c::waits)).sum();
     assert!(waits <= 2.0, "{waits} waits were seen on another CPU");
     distribution_is_whole(rows);
 }

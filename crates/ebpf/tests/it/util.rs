@@ -74,7 +74,7 @@ fn what_switches_say_agrees_with_a_load_s_own_clock() {
     let hogs: Vec<Hog> = cpus().into_iter().map(Hog::on).collect();
     thread::sleep(Duration::from_millis(300));
     let Some(before_all) = all_ran_ns() else {
-        eprintln!("SKIPPED util against a load's own clock: no cpuacct group to tell what all others ran");
+        eprintln!("SKIPPED util against a load's own clock: no cpuacct group with the CPU time of all others");
         return;
     };
     let (load_before, stolen) = (hogs.iter().map(Hog::ran_ns).sum::<u64>(), stolen_s());
@@ -90,13 +90,13 @@ fn what_switches_say_agrees_with_a_load_s_own_clock() {
     let all = (0..table.n_rows()).find(|row| table.str(*row, c::cpu).is_none()).unwrap();
     assert_eq!(table.str(all, c::run_by), Some("switches"));
     let run = table.f64(all, c::run_cpus).unwrap() * table.f64(all, c::dt).unwrap();
-    let (least, most) = ((inner_after - inner_before) as f64 / 1e9, (after_all - before_all) as f64 / 1e9);
+    let (smallest, most) = ((inner_after - inner_before) as f64 / 1e9, (after_all - before_all) as f64 / 1e9);
     eprintln!(
-        "switches {run:.4} s; all ran {least:.4} to {most:.4} s, of it the load {load:.4} s, stolen {stolen:.2} s"
+        "switches {run:.4} s; all ran {smallest:.4} to {most:.4} s, of it the load {load:.4} s, stolen {stolen:.2} s"
     );
     // What the load ran by events is `run` less what all others ran by the kernel's measure, which is up to a tick late.
     let allowed = 0.01 * load + 0.005 * hogs.len() as f64;
-    assert!(run >= least - allowed && run <= most + allowed + stolen, "{run}, {least} to {most}, load {load}");
+    assert!(run >= smallest - allowed && run <= most + allowed + stolen, "{run}, {smallest} to {most}, load {load}");
     let ticks = table.f64(all, c::tick_cpus).unwrap() * table.f64(all, c::dt).unwrap();
     assert!((ticks - run).abs() < 0.1 * run, "a load that does not hide is seen by ticks: {ticks} of {run}");
 }

@@ -1,7 +1,7 @@
 //! What is left after the rights are given up, tried with system calls and no engine between: each test starts
 //! itself as a second process, which gives up its rights and tries.
 
-#![allow(clippy::print_stdout, reason = "a second process tells the first one, and a skipped test says so")]
+#![allow(clippy::print_stdout, reason = "a second process reports to the first one, and a skipped test prints it")]
 
 use std::{
     env,
@@ -15,10 +15,10 @@ use fenxi_worker::Setup;
 
 use super::{allowed, enter, no_clone3};
 
-/// Tells the second process what there is.
+/// The environment variable for the second process.
 const FOLDER: &str = "FENXI_TEST_SANDBOX";
 
-/// Runs the test `name` again in a process of its own; gives what it printed after its rights were gone.
+/// Runs the test `name` again in its own process; gives what it printed after its rights were gone.
 fn again(name: &str, folder: &Path) -> String {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", &format!("sandbox::tests::{name}"), "--nocapture", "--test-threads=1"])
@@ -104,12 +104,12 @@ fn what_is_not_needed_is_refused_by_the_kernel() {
     let Some(folder_path) = inside() else {
         let folder = folder();
         let printed = again("what_is_not_needed_is_refused_by_the_kernel", folder.path());
-        let said = fs_err::read_to_string(folder.path().join("spill/said")).unwrap_or(printed);
-        if said.contains("1 passed") {
+        let message = fs_err::read_to_string(folder.path().join("spill/printed")).unwrap_or(printed);
+        if message.contains("1 passed") {
             println!("SKIPPED: this kernel has no Landlock");
             return;
         }
-        assert_eq!(said, "ALL TRIED");
+        assert_eq!(message, "ALL TRIED");
         return;
     };
     let (ours, _theirs) = UnixStream::pair().unwrap();
@@ -120,7 +120,7 @@ fn what_is_not_needed_is_refused_by_the_kernel() {
         ..Setup::default()
     };
     // Standard output will be gone: what there is to say goes where may be written.
-    let said = folder_path.join("spill/said");
+    let message = folder_path.join("spill/printed");
     let confined = enter(&setup, &ours).unwrap_or_else(|e| panic!("{e}"));
     if !confined.may_spill {
         return;
@@ -128,15 +128,15 @@ fn what_is_not_needed_is_refused_by_the_kernel() {
     let tried = tried(&folder_path);
     let wrong: Vec<_> = tried.iter().filter(|(name, worked)| *worked != WORKS.contains(name)).collect();
     let text = if wrong.is_empty() { "ALL TRIED".to_owned() } else { format!("{wrong:?}") };
-    fs_err::write(said, text).unwrap();
+    fs_err::write(message, text).unwrap();
 }
 
 #[test]
 fn without_landlock_nothing_can_be_opened_for_writing() {
     let Some(folder_path) = inside() else {
         let folder = folder();
-        let said = again("without_landlock_nothing_can_be_opened_for_writing", folder.path());
-        assert!(said.contains("NOTHING WRITTEN"), "{said}");
+        let message = again("without_landlock_nothing_can_be_opened_for_writing", folder.path());
+        assert!(message.contains("NOTHING WRITTEN"), "{message}");
         return;
     };
     seccompiler::apply_filter(&no_clone3().unwrap()).unwrap();

@@ -150,7 +150,13 @@ fn step(at: u64, line: &str, report: &mut Option<Report>, clock: &mut Clock, out
 fn moment(line: &str) -> Option<jiff::civil::DateTime> {
     let mut words = line.split_ascii_whitespace();
     let (date, time) = (words.next()?, words.next()?);
-    Some(civil_date(date)?.to_datetime(civil_time(time, None)?))
+    // MySQL 5.0 and 5.1: `100831  8:56:28`.
+    let short = || {
+        let two = |at: usize| date.get(at..at + 2)?.parse::<i8>().ok();
+        let year = 2000 + i16::from(two(0)?);
+        (date.len() == 6).then(|| jiff::civil::Date::new(year, two(2)?, two(4)?).ok()).flatten()
+    };
+    Some(civil_date(date).or_else(short)?.to_datetime(civil_time(time, None)?))
 }
 
 /// The number at the beginning of what follows `words`.

@@ -5,6 +5,7 @@ mod statements;
 
 formats! {
     pgstatspack,
+    psql_table,
     oracle,
     pt_query_digest,
     mysql_status,

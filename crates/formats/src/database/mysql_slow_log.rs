@@ -1,7 +1,7 @@
 //! The slow query log of MySQL, MariaDB and Percona Server, with any verbosity.
 //!
 //! Statements are added up by digest over the whole log. It holds those above `long_query_time` (or without an index, or one of
-//! many, as the server is set up), so that rates and means are of the statements logged. `# Time` of newer MySQL says when one
+//! many, as the server is set up), so that rates and means are of the statements logged. `# Time` of newer MySQL is when one
 //! ended; without it `SET timestamp` is the time, at which it ended or, of some servers, began. `use` names the database of what
 //! follows, and of a session without one the last. Values of statements are hidden.
 

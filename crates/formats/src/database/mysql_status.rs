@@ -273,7 +273,7 @@ mod tests {
     fn a_restart_gives_no_rates() {
         let table =
             |uptime: u32, questions: u32| format!("Variable_name\tValue\nQuestions\t{questions}\nUptime\t{uptime}\n");
-        // Three tables first: the second tells that the values are not differences.
+        // Three tables first: the second shows that the values are not differences.
         let text = [table(100, 1000), table(110, 1100), table(5, 20)].concat();
         let text = read(&FORMAT, text.as_bytes()).text;
         assert!(text.contains("mysql.Questions_per_s\t10\t/s"), "{text}");

@@ -12,7 +12,7 @@ pub(super) enum Line<'a> {
     Blank,
 }
 
-/// Tells what `line` is.
+/// Classifies `line`.
 pub(super) fn line(line: &str) -> Line<'_> {
     let text = line.trim();
     if text.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn cells(line: &str) -> impl Iterator<Item = &str> + Clone {
     line.split('|').map(str::trim)
 }
 
-/// Appends what a cell holds to `into`; a plus at its end says that it goes on in the next line.
+/// Appends what a cell holds to `into`; a plus at its end means that it goes on in the next line.
 pub(super) fn go_on(into: &mut String, cell: &str) {
     let cell = cell.strip_suffix('+').unwrap_or(cell).trim();
     if !into.is_empty() && !cell.is_empty() {

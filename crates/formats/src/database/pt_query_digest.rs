@@ -329,7 +329,7 @@ fn write_query(query: Query, (t, dt): (Option<Micros>, Option<f64>), out: &mut O
     }
 }
 
-/// What stands before the first part.
+/// The text before the first part.
 fn header(comment: &str, out: &mut Out<'_>) {
     if let Some(host) = comment.strip_prefix("Hostname:") {
         // Where the tool ran, which need not be where the server does.

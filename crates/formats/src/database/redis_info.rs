@@ -1,7 +1,7 @@
 //! `redis-cli info` of Redis, Valkey and KeyDB, whole or a section, once or in a loop.
 //!
 //! Counters become rates between two reports; those of the first are averages since the server's start. The server's own clock
-//! (`server_time_usec`, Redis 7) says when it was, else a time stamp above it. Words are facts.
+//! (`server_time_usec`, Redis 7) is the time, else a time stamp above it. Words are facts.
 
 use fenxi_model::{Micros, catalog::db};
 use rustc_hash::FxHashMap;
@@ -90,7 +90,7 @@ const COUNTERS: &[&str] = &[
     "client_query_buffer_limit_disconnections",
     "client_output_buffer_limit_disconnections",
 ];
-/// What says nothing of the load: numbers of processes and ports, clocks, and the same in other words.
+/// Fields without information on the load: numbers of processes and ports, clocks, and the same in other words.
 const LEFT_OUT: &[&str] =
     &["process_id", "tcp_port", "lru_clock", "server_time_usec", "uptime_in_days", "arch_bits", "rdb_last_save_time"];
 
@@ -136,11 +136,13 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 reader.end(out);
             }
             reader.sections.push(line.to_owned());
-        } else if line.is_empty() || reader.figure(line, out) {
-        } else if stamp(line).is_some_and(|stamp| stamp.rest.is_empty()) {
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
+            && stamp(line).is_some_and(|stamp| stamp.rest.is_empty())
+        {
+            // A time with its colons looks like a name and a value, too.
             reader.end(out);
             reader.moments.take(line, out);
-        } else {
+        } else if !line.is_empty() && !reader.figure(line, out) {
             out.unknown(at, line, "no name and value of redis-cli info");
         }
     });

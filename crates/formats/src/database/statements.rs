@@ -14,13 +14,13 @@ use rustc_hash::FxHashMap;
 
 use crate::{Out, generic::labels::Labels};
 
-/// Statements that are told apart; further ones are added up as one.
+/// Statements that are distinguished; further ones are added up as one.
 const MAX_STATEMENTS: usize = 1 << 14;
 /// Further figures of one statement.
 const MAX_FIGURES: usize = 64;
 /// The slowest executions that become events.
 const SLOWEST: usize = 100;
-/// The lowest and the highest power of two that has a bucket of its own, in milliseconds.
+/// The lowest and the highest power of two that has its own bucket, in milliseconds.
 const POWERS: (i32, i32) = (-10, 36);
 
 /// One execution of a statement, or what is known of it.
@@ -148,7 +148,7 @@ impl Statements {
         let next = self.sums.len();
         if next >= MAX_STATEMENTS {
             self.overflow = true;
-            // The first that was too many stands for all of them.
+            // The first beyond the limit represents all of them.
             if next == MAX_STATEMENTS {
                 self.sums.push(Sum {
                     form: "(other statements)".into(),

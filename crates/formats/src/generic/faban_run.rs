@@ -1,6 +1,6 @@
 //! The `run.xml` of a Faban run: every parameter as a fact, by its path.
 //!
-//! Elements that come more than once are told apart by their `name` attribute or their number.
+//! Elements that come more than once are distinguished by their `name` attribute or their number.
 //! Values of passwords are left out.
 
 use super::xml::{Element, walk};
@@ -43,7 +43,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// The names from the root's child on, with what tells equal ones apart.
+/// The names from the root's child on, with what distinguishes equal ones.
 fn path(open: &[Element]) -> String {
     let mut path = String::new();
     for pair in open.windows(2) {

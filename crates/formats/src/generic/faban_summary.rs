@@ -2,7 +2,7 @@
 //! operations, response times, delays and the benchmark's own statistics.
 //!
 //! A percentile beyond the last bucket is printed as `> 5.000`: that is no value, and is kept as a
-//! fact. Times are Java's, with a zone's abbreviation, which does not tell the zone for certain.
+//! fact. Times are Java's, with a zone's abbreviation, which does not identify the zone.
 
 use fenxi_model::{Micros, Place, catalog::load, place::F64};
 

@@ -1,6 +1,6 @@
 //! JSON lines: one object a line, read as a sheet whose columns are the paths of the values.
 //!
-//! Only lines with a time are claimed: of other objects nobody knows what they mean. Words label a
+//! Only lines with a time are claimed: the meaning of other objects is unknown. Words label a
 //! row, numbers and truths are metrics, and a mapping file can say more.
 
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::{Family, Format, Head, Input, Out, Sure};
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "json-lines",
-    summary: "one JSON object a line with a time; a mapping file says what its values are",
+    summary: "one JSON object a line with a time; a mapping file defines its values",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: r#"{"time": "2026-11-21T14:00:00Z", "queue": 3, "state": "busy"}
@@ -45,7 +45,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Perhaps.when(n >= 2 && timed == n && numbers > 0)
 }
 
-/// How a value tells the time, if it does.
+/// How a value encodes the time, if it does.
 fn time_of(key: &str, value: &Value) -> Option<When> {
     match value {
         Value::String(text) => When::detect(key, text),

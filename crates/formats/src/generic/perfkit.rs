@@ -62,7 +62,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// What the first sample says about the run.
+/// Facts on the run in the first sample.
 fn facts(sample: &Map<String, Value>, out: &mut Out<'_>) {
     for key in ["run_uri", "owner"] {
         if let Some(text) = sample.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()) {

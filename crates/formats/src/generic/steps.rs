@@ -5,10 +5,10 @@ use std::hash::{Hash, Hasher};
 use fenxi_model::Micros;
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// Series that are told apart; beyond it the lengths begin anew.
+/// Series that are distinguished; beyond it the lengths begin anew.
 const MAX_SERIES: usize = 1 << 18;
 
-/// Tells how long the interval was that ended at a row's time.
+/// Finds how long the interval was that ended at a row's time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     usual: Option<f64>,
@@ -21,7 +21,7 @@ impl Steps {
         Steps { usual, last: FxHashMap::default() }
     }
 
-    /// Whether a first row's length could be told.
+    /// Whether a first row's length is known.
     pub(super) fn known(&self) -> bool {
         self.usual.is_some()
     }

@@ -10,7 +10,7 @@ use jiff::{
 use super::labels::seconds_of;
 use crate::{Clock, Out, Relative, civil_date, civil_time, ctime, number};
 
-/// How the cells of a column tell the time.
+/// How the cells of a column encode the time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum When {
     /// A date and a time of day, in one of many forms.
@@ -42,7 +42,7 @@ impl When {
         }
     }
 
-    /// Tells from a column's header and its first cell; None when it is no time.
+    /// Recognised from a column's header and its first cell; None when it is no time.
     pub(crate) fn detect(header: &str, cell: &str) -> Option<When> {
         if let Some(value) = number(cell) {
             let unit = time_header(header)?;
@@ -98,7 +98,7 @@ impl Times {
         }
     }
 
-    /// The moment that `cell` tells; None when it does not tell it as `when` says.
+    /// The moment in `cell`; None when it is not written as in `when`.
     pub(crate) fn read(&mut self, when: &When, cell: &str, out: &mut Out<'_>) -> Option<Micros> {
         match when {
             When::Date => moment(cell, &self.zone),
@@ -144,7 +144,7 @@ fn is_half(word: &str) -> bool {
     word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm")
 }
 
-/// Whether a header names a time; if so, the seconds of its unit when it says one.
+/// Whether a header names a time; if so, the seconds of its unit when it has one.
 fn time_header(header: &str) -> Option<Option<f64>> {
     const NAMES: &[&str] = &[
         "time",
@@ -168,6 +168,13 @@ fn time_header(header: &str) -> Option<Option<f64>> {
         "@timestamp",
     ];
     let lower = header.trim().to_ascii_lowercase().replace('_', " ");
+    // `TimeStampUs`, `timestampMs`: the unit is a word of its own.
+    let lower = match ["us", "ms", "ns"].iter().find_map(|unit| Some((lower.strip_suffix(unit)?, unit))) {
+        Some(("timestamp" | "time" | "elapsed" | "epoch", unit)) => {
+            format!("{} {unit}", &lower[..lower.len() - unit.len()])
+        }
+        _ => lower,
+    };
     let (name, unit) = match lower.find(['(', '[']) {
         Some(at) => (lower[..at].trim(), lower[at + 1..].trim_end_matches([')', ']']).trim()),
         None => match lower.rsplit_once(' ') {

@@ -35,9 +35,9 @@ const MOST_BYTES: usize = 128 << 20;
 /// Hosts of one text.
 const MOST_HOSTS: usize = 4096;
 /// Lines of one host, at least, from which a format is recognised.
-const LEAST_LINES: usize = 2;
+const MIN_LINES: usize = 2;
 
-/// How the text says which host a line is of.
+/// How the text shows which host a line is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     /// In front of every line.
@@ -61,7 +61,7 @@ impl Style {
             .find(|style| style.host(first).is_some())
     }
 
-    /// Whether hosts are named on lines of their own.
+    /// Whether hosts are named on separate lines.
     fn is_above(self) -> bool {
         matches!(self, Style::Ansible | Style::Pssh)
     }
@@ -159,10 +159,10 @@ fn parts_of(head: &Head<'_>) -> Option<Vec<Part>> {
         }
     }
     // Names in front of figures are of many texts: hosts are few, and each has several lines.
-    if !style.is_above() && (parts.parts.len() * LEAST_LINES) as u64 > number {
+    if !style.is_above() && (parts.parts.len() * MIN_LINES) as u64 > number {
         return None;
     }
-    parts.parts.retain(|part| part.lines.len() >= LEAST_LINES);
+    parts.parts.retain(|part| part.lines.len() >= MIN_LINES);
     Some(parts.parts)
 }
 

@@ -1,13 +1,14 @@
 //! Outputs of several hosts or of several commands in one text, or with a time in front of each line: what is left is read in the
 //! format that recognises it.
 
-mod part;
+pub(crate) mod part;
 mod prompt;
 
 formats! {
     by_host,
     stamped,
     session,
+    quoted,
 }
 
 /// Whether a format leaves a text or its parts to other formats. A part is not split again.

@@ -1,6 +1,6 @@
 //! Where an output begins in a text that has several: at a command behind a shell's prompt, or at a heading with its name.
 
-/// What a line says about the output below it.
+/// A line about the output below it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Begin<'a> {
     /// The host that the prompt names.
@@ -170,7 +170,7 @@ fn named(line: &str) -> Option<Begin<'_>> {
     let (user, host) = name.split_once('@').map_or((None, name), |(user, host)| (Some(user), host));
     let user_fits = user.is_none_or(is_host);
     let shell = ["bash-", "sh-"].iter().any(|shell| host.starts_with(shell)) || matches!(host, "bash" | "sh" | "root");
-    // Without a user's name, only a tool that is known tells a prompt from other text.
+    // Without a user's name, only a known tool distinguishes a prompt from other text.
     let fits = is_host(host) && user_fits && is_path && (user.is_some() || is_known(command));
     fits.then_some(Begin { host: Some(host).filter(|_| !shell), command })
 }

@@ -8,13 +8,15 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::{Date, Time};
+
 use super::{
     part::Part,
     prompt::{begin, first_line},
 };
 use crate::{
-    AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, banner, detect::surest, stamp,
-    survey,
+    AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, When, banner, detect::surest,
+    procps::load::load, stamp, survey,
 };
 
 /// What this file reads.
@@ -44,7 +46,7 @@ const LOOKED_AT: usize = 12;
 
 /// Splits lines by command.
 #[derive(Default)]
-struct Parts {
+pub(super) struct Parts {
     parts: Vec<Output>,
     /// The tool that the first line of the current output is of, if it told that.
     of: Option<&'static str>,
@@ -61,7 +63,7 @@ struct Output {
 
 impl Parts {
     /// Takes a line; false when there is no room for it.
-    fn add(&mut self, number: u64, line: &str) -> bool {
+    pub(super) fn add(&mut self, number: u64, line: &str) -> bool {
         if let Some(begun) = begin(line) {
             self.open(begun.host.unwrap_or(""), Some((number, begun.command.to_owned())));
             return true;
@@ -82,6 +84,17 @@ impl Parts {
         let Some(current) = self.parts.last_mut() else { return false };
         self.bytes += current.part.add(number, line);
         self.bytes <= MOST_BYTES
+    }
+
+    /// What follows is no part of what came before.
+    pub(super) fn begin_block(&mut self) {
+        self.open("", None);
+    }
+
+    /// The formats of the first outputs that have one, and how sure they are.
+    pub(super) fn known(&self, formats: &Formats, first: usize) -> impl Iterator<Item = (Sure, AnyFormat)> {
+        let outputs = self.parts.iter().filter(|output| !output.is_blank()).take(first);
+        outputs.filter_map(|output| output.part.format(formats)).filter(|(sure, _)| *sure > Sure::Perhaps)
     }
 
     /// Begins an output. One that is only a time is put above the next one.
@@ -136,12 +149,7 @@ fn sniff(head: &Head<'_>) -> Sure {
         parts.add(number as u64 + 1, line);
     }
     let formats = Formats::default();
-    let mut known: Vec<&str> = Vec::new();
-    for output in parts.parts.iter().filter(|output| !output.is_blank()).take(LOOKED_AT) {
-        known.extend(
-            output.part.format(&formats).filter(|(sure, _)| *sure > Sure::Perhaps).map(|(_, format)| format.name()),
-        );
-    }
+    let known: Vec<&str> = parts.known(&formats, LOOKED_AT).map(|(_, format)| format.name()).collect();
     // A format may know its own outputs with prompts between them.
     let others = || crate::formats().filter(|format| !super::is_of_parts(format));
     let is_one = || known.iter().all(|name| *name == known[0]);
@@ -156,8 +164,16 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             out.unknown(number, line, "beyond the limit of what is held in memory");
         }
     });
+    read_outputs(parts, FORMAT.name, out);
+}
+
+/// Reads each output of a text of the format called `source`.
+pub(super) fn read_outputs(parts: Parts, source: &'static str, out: &mut Out<'_>) {
     if let Some(host) = only_host(&parts.parts) {
         out.set_host(&host);
+    }
+    if let Some((date, time)) = dated(&parts.parts) {
+        out.date_is(date, time);
     }
     let formats = Formats::default();
     for output in parts.parts {
@@ -170,7 +186,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 out.anchor();
                 out.begin_part(format.name(), &host, lines);
                 format.read(&mut Input::new(text.as_bytes()), out);
-                out.end_part(FORMAT.name);
+                out.end_part(source);
             }
             _ => not_known(&output, out),
         }
@@ -185,6 +201,18 @@ fn only_host(outputs: &[Output]) -> Option<String> {
         hosts.extend(output.part.text.lines().filter_map(banner).map(|banner| banner.host.to_owned()));
     }
     hosts.pop_first().filter(|_| hosts.is_empty())
+}
+
+/// The date that the first output with one says, and the first time of day beside it: outputs that have no date are of that one.
+fn dated(outputs: &[Output]) -> Option<(Date, Option<Time>)> {
+    let lines = || outputs.iter().flat_map(|output| output.part.text.lines());
+    let date = lines().find_map(|line| match (banner(line), stamp(line).map(|stamp| stamp.when)) {
+        (Some(banner), _) => Some(banner.date),
+        (None, Some(When::Civil(when, _))) => Some(when.date()),
+        _ => None,
+    })?;
+    let time = lines().filter(|line| line.contains("load average")).find_map(|line| load(line)?.time);
+    Some((date, time))
 }
 
 /// Says what was not read.

@@ -1,7 +1,7 @@
 //! Output of another tool with a time in front of each line, as `ts`, `docker logs -t` and `kubectl logs --timestamps` put it there.
 //!
-//! The times are taken off, and the rest is read in the format that recognises it. Where its lines have no times of their own, the
-//! stamp of the first line of each report stands above the report, as `date` before a tool in a loop would. A format that reads
+//! The times are taken off, and the rest is read in the format that recognises it. Where its lines have no times, the
+//! stamp of the first line of each report is put above the report, as `date` before a tool in a loop would. A format that reads
 //! such lines by itself is not asked here.
 
 use fenxi_model::Micros;
@@ -147,7 +147,7 @@ fn chosen(bare: Bare, format: &AnyFormat, hints: &Hints) -> Part {
         survey(format, &mut Input::new(&text.as_bytes()[..end]), hints)
     };
     let alone = head(&bare.part.text);
-    if !alone.timed_by_writing && hints.modified.is_some() {
+    if !alone.timed_by_writing && !alone.dated_by_head && hints.modified.is_some() {
         return bare.part;
     }
     let timed = bare.with_times();

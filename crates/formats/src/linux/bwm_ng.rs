@@ -1,7 +1,7 @@
 //! `bwm-ng -o csv`: what interfaces received and sent, a line for each at each interval.
 //!
 //! Its columns have no header: time, interface, bytes per second out, in and total, bytes in and out; the same of packets; errors; and
-//! since 0.6.1 bits. They are told by their number and by the line `total` at the end of each interval, which is left out. The bytes
+//! since 0.6.1 bits. They are recognised by their number and by the line `total` at the end of each interval, which is left out. The bytes
 //! are bytes with `-u bits` too.
 
 use fenxi_model::{Micros, catalog::net};
@@ -27,7 +27,7 @@ struct Line<'l> {
     t: Micros,
     interface: &'l str,
     rates: [Option<f64>; 6],
-    /// The length of the interval, where it can be told.
+    /// The length of the interval, where it is known.
     seconds: Option<f64>,
 }
 

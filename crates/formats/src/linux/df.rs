@@ -116,7 +116,7 @@ impl Titles {
         self.columns.iter().any(|c| matches!(c, Column::Inodes(p) if *p == place))
     }
 
-    /// Whether busybox means inodes where it says `Used` and `Available`.
+    /// Whether busybox means inodes where it prints `Used` and `Available`.
     fn has_no_space(&self) -> bool {
         !self.columns.iter().any(|c| matches!(c, Column::Space(_)))
     }

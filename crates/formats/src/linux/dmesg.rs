@@ -1,6 +1,6 @@
 //! `dmesg`: messages of the kernel, with seconds since it began, `-T`, `--time-format iso`, `-x`, or raw.
 //!
-//! Each becomes an event of kind `log` of the subject `kernel`, with the priority where the line says it.
+//! Each becomes an event of kind `log` of the subject `kernel`, with the priority where the line has it.
 //! Seconds since the boot need the time of the boot: without `--start` the last one is taken to be from when the file was written.
 
 use fenxi_model::catalog::event;

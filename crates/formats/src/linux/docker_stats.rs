@@ -1,7 +1,7 @@
 //! `docker stats` and `podman stats`: CPU, memory, network and block I/O of containers, as a table or as JSON.
 //!
 //! A container is a cgroup, by its name or else its id. CPU is in percent of one CPU. What podman prints first, and what
-//! it prints with `--no-stream`, is the mean since the container began; it is a metric of its own. Network and block I/O
+//! it prints with `--no-stream`, is the mean since the container began; it is a separate metric. Network and block I/O
 //! are totals since the container began, rounded to three digits, so no rates are made of them. The limit of memory is
 //! the machine's memory where the container has none; so it is a metric and not the cgroup's limit.
 

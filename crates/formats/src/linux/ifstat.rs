@@ -65,7 +65,7 @@ struct Reader {
     scale: f64,
     /// The line before, which may name interfaces.
     before: Option<(u64, String)>,
-    /// Seconds between lines that the command says.
+    /// Seconds between lines by the command.
     interval_s: Option<f64>,
 }
 
@@ -107,7 +107,7 @@ impl Reader {
         if let Some((timed, n, scale)) = units(line) {
             let names = self.before.take().map(|(_, names)| names).unwrap_or_default();
             let names: Vec<String> = names.split_ascii_whitespace().map(str::to_owned).collect();
-            // `Time` stands above the times.
+            // `Time` is above the times.
             let names = if timed && names.len() == n + 1 { names[1..].to_vec() } else { names };
             (self.timed, self.scale) = (timed, scale);
             self.interfaces = if names.len() == n { names } else { Vec::new() };

@@ -3,7 +3,7 @@
 //! The first report covers the moment between two readings at the start, so its interval is not known. Figures of
 //! threads (without `-P`) are metrics, as are amounts since the start (`-a`). Shares of time are missing where the kernel
 //! does not measure them (`task_delayacct`): the program in C prints zeros then, so its zeros are not taken. A letter
-//! stands for a power of 1024.
+//! means a power of 1024.
 
 use fenxi_model::{
     Micros,
@@ -62,7 +62,7 @@ fn untimed(line: &str) -> &str {
     if first.len() == 8 && first.bytes().filter(|b| *b == b':').count() == 2 { rest } else { text }
 }
 
-/// What a line of titles says of the numbers in front: whether they are of processes.
+/// The kind of the numbers in front by a line of titles: whether they are of processes.
 fn titles(line: &str) -> Option<bool> {
     let mut words = line.split_ascii_whitespace().filter(|word| *word != "TIME");
     let first = words.next()?;
@@ -145,7 +145,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         if line.is_empty() {
             return;
         }
-        // With a time in front, what stands behind it tells whose line it is.
+        // With a time in front, the text after it shows whose line it is.
         if totals(text).is_some_and(|(name, ..)| name == "Total") && text.len() < line.trim_start().len() {
             reader.moments.take(line, out);
         }

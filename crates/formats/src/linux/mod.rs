@@ -62,7 +62,7 @@ mod tests {
         "\u{fffd}é",
     ];
 
-    /// What stands between figures.
+    /// The separators of figures.
     const ENDS: [char; 6] = [' ', ',', ':', '\n', '|', '\t'];
 
     fn fixtures() -> Vec<(&'static crate::Format, String)> {

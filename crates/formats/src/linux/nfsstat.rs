@@ -1,7 +1,7 @@
 //! `nfsstat` of nfs-utils: calls of NFS and its RPC, as tables and as a list (`-l`), of server and client.
 //!
 //! Its counters are those since boot; outputs whose times are known give rates as well. With `-Z` it counts an interval
-//! only, which nothing in its text says: outputs of which a counter is smaller than in the one before are taken for that.
+//! only, which is not in its text: outputs of which a counter is smaller than in the one before are taken for that.
 //!
 //! The fixtures are outputs of nfsstat 2.6.2 over counters that a script wrote in the kernel's place.
 

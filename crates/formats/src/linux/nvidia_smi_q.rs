@@ -71,7 +71,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(text || head.lines().take(20).any(|line| line == "<nvidia_smi_log>"))
 }
 
-/// What a line says.
+/// The content of a line.
 enum Line<'l> {
     /// A new report begins.
     Report,
@@ -84,7 +84,7 @@ enum Line<'l> {
 }
 
 impl<'l> Line<'l> {
-    /// An element of XML on a line of its own.
+    /// An element of XML on a separate line.
     fn xml(line: &'l str) -> Option<Line<'l>> {
         let inner = line.strip_prefix('<')?;
         if inner.starts_with(['?', '!']) {
@@ -156,7 +156,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         let read = if text.starts_with('<') { Line::xml(text) } else { Some(Line::text(text)) };
         match read {
             Some(read) => reader.line(indent, read, out),
-            None => out.unknown(number, line, "no element of nvidia-smi -q -x on a line of its own"),
+            None => out.unknown(number, line, "no element of nvidia-smi -q -x on a separate line"),
         }
     });
 }

@@ -43,7 +43,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    // What it is doing stands above the document, each remark an object of its own.
+    // Its progress is above the document, each remark a separate object.
     let whole = input.whole(MOST_BYTES);
     let document =
         whole.as_deref().and_then(|text| Some(&text[text.find("{\n  \"@pcp\"").or_else(|| text.find("{\"@pcp\""))?..]));
@@ -83,7 +83,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// What is told of each value: its metric's name, its instance as a label, the value and its unit.
+/// The fields of each value: its metric's name, its instance as a label, the value and its unit.
 type Told<'a> = dyn FnMut(&str, &str, &Value, &str) + 'a;
 
 /// Walks the tree of names below `name`.

@@ -1,7 +1,7 @@
 //! Saved `/proc/buddyinfo`, `pagetypeinfo`, `zoneinfo` and `slabinfo`, once or in a loop with a time stamp above each.
 //!
-//! Free blocks of each order tell how fragmented memory is; zones tell how far they are from their watermarks, in pages as the kernel
-//! counts them; slabs tell which caches hold memory. What `/proc/vmstat` has too (`nr_…` of each node) is left out.
+//! Free blocks of each order show how fragmented memory is; zones show how far they are from their watermarks, in pages as the kernel
+//! counts them; slabs show which caches hold memory. What `/proc/vmstat` has too (`nr_…` of each node) is left out.
 
 use fenxi_model::{Micros, catalog::metric};
 

@@ -1,6 +1,6 @@
 //! `pstime`: CPU time of processes over an interval, as the tool of that name on Solaris and `fenxi watch pstime` print it.
 //!
-//! The latter says of how many CPUs its percentages are, or that they are seconds. The former prints shares of all CPUs of a machine
+//! The latter prints of how many CPUs its percentages are, or that they are seconds. The former prints shares of all CPUs of a machine
 //! whose number it does not say: these are metrics, not rows of `process`, whose percentages are of one CPU.
 
 use fenxi_model::{Micros, catalog::process};
@@ -25,7 +25,7 @@ root       21689    12.80   0.3849    13.18    20.72        - +- gzip
     read,
 };
 
-/// What stands above the titles: the moment, the length of the interval, and what a figure is to be multiplied by to be a
+/// The lines above the titles: the moment, the length of the interval, and what a figure is to be multiplied by to be a
 /// percentage of one CPU.
 fn heading(line: &str) -> Option<(&str, f64, f64)> {
     let (before, rest) = line.split_once(" s, ")?;

@@ -1,7 +1,7 @@
 //! `sysctl -a`: settings of the kernel, as facts under the topic that a recording has them under, so that both compare.
 //!
-//! Counts of the moment, random numbers and settings of single interfaces stand among them; they are no facts of the
-//! system, and that is said.
+//! Counts of the moment, random numbers and settings of single interfaces are among them; they are no facts of the
+//! system, and that is noted.
 
 use crate::{Family, Format, Head, Input, Out, Sure};
 
@@ -41,7 +41,7 @@ const NO_SETTINGS: [&str; 16] = [
     "net.netfilter.nf_conntrack_count",
 ];
 
-/// All of it names settings of Linux; other systems have `kern.`, and one's own list has no `kernel.ostype`, as nobody can set that.
+/// All of it names settings of Linux; other systems have `kern.`, and one's own list has no `kernel.ostype`, as it cannot be set.
 fn sniff(head: &Head<'_>) -> Sure {
     let mut lines = head.lines();
     // The last line may be cut, and lists may be longer than is looked at.

@@ -1,7 +1,7 @@
 //! Logs of a machine as text: what rsyslog and syslog-ng write (RFC 3164, RFC 5424, dates of ISO 8601), and `journalctl` in its
 //! short forms.
 //!
-//! Each line becomes an event of kind `log`, with the program as its subject and the priority, as far as the line says them; the
+//! Each line becomes an event of kind `log`, with the program as its subject and the priority, as far as the line has them; the
 //! message begins with the process. Texts are kept as they are. A line without a year is of the latest one that fits.
 
 use fenxi_model::{Micros, catalog::event};
@@ -29,7 +29,7 @@ const MAX_TEXT: usize = 16 << 10;
 /// Names of priorities, by their numbers.
 pub(super) const PRIORITIES: [&str; 8] = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"];
 
-/// Words that stand where a host would, in logs of other programs.
+/// Words in the place of a host, in logs of other programs.
 const LEVELS: &[&str] =
     &["trace", "debug", "info", "notice", "warn", "warning", "error", "err", "fatal", "critical", "panic"];
 
@@ -37,23 +37,26 @@ const LEVELS: &[&str] =
 const FEWEST: usize = 3;
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let (mut own, mut numbered, mut others) = (0, 0, 0);
+    let (mut own, mut numbered, mut others, mut solaris) = (0, 0, 0, 0);
     let mut lines = head.text.lines().filter(|line| !line.trim().is_empty()).take(60).peekable();
     while let Some(line) = lines.next() {
         match entry(line) {
             Some(entry) if !entry.program.is_empty() || entry.is_5424 => {
                 own += 1;
+                solaris += usize::from(entry.is_solaris);
                 numbered += usize::from(entry.is_5424 || !entry.pid.is_empty() || entry.program == "kernel");
             }
             // Further lines of a message; the last line of the head may be cut.
+            // Further lines of a message have the host, too.
+            Some(_) if solaris > 0 => {}
             _ if (own > 0 && line.starts_with(' ')) || is_remark(line) || lines.peek().is_none() => {}
             _ => others += 1,
         }
     }
-    Sure::Likely.when(own >= FEWEST && others * 10 <= own && numbered * 2 >= own)
+    Sure::Likely.when(own >= FEWEST && others * 10 <= own && numbered * 2 >= own || solaris > 0 && others == 0)
 }
 
-/// What `journalctl` says about the journal.
+/// Lines of `journalctl` about the journal.
 fn is_remark(line: &str) -> bool {
     line.starts_with("-- ") && line.ends_with(" --")
         || line.starts_with("-- Logs begin at ")
@@ -70,6 +73,8 @@ struct Entry<'a> {
     priority: Option<&'static str>,
     text: &'a str,
     is_5424: bool,
+    /// It has `[ID 107833 kern.warning]`.
+    is_solaris: bool,
 }
 
 /// Reads a line; None when it has no time that such logs have, or no host behind it.
@@ -85,7 +90,16 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     }
     let word = rest.split(' ').next().unwrap_or("");
     let Some(tag) = word.strip_suffix(':').filter(|tag| !tag.is_empty()) else {
-        return Some(Entry { when, host, program: "", pid: "", priority, text: rest, is_5424: false });
+        return Some(Entry {
+            when,
+            host,
+            program: "",
+            pid: "",
+            priority,
+            text: rest,
+            is_5424: false,
+            is_solaris: false,
+        });
     };
     let text = rest.get(word.len()..).unwrap_or("");
     let text = text.strip_prefix(' ').unwrap_or(text);
@@ -93,7 +107,16 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         Some((program, pid)) => (program, pid),
         None => (tag, ""),
     };
-    Some(Entry { when, host, program, pid, priority, text, is_5424: false })
+    let solaris = text.strip_prefix("[ID ").and_then(|rest| rest.split_once("] ")).and_then(|(id, text)| {
+        let (number, level) = id.split_once(' ')?;
+        let level = level.rsplit('.').next()?;
+        number
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+            .then_some((PRIORITIES.iter().find(|name| **name == level).copied(), text))
+    });
+    let (level, text, is_solaris) = solaris.map_or((None, text, false), |(level, text)| (level, text, true));
+    Some(Entry { when, host, program, pid, priority: priority.or(level), text, is_5424: false, is_solaris })
 }
 
 /// The priority in `<38>` and what is behind it.
@@ -143,7 +166,16 @@ fn rfc5424<'a>(priority: Option<&'static str>, rest: &'a str) -> Option<Entry<'a
     let text = rest.strip_prefix('-').unwrap_or_else(|| behind_data(rest));
     let known = |word: &'a str| if word == "-" { "" } else { word };
     let text = text.trim_start_matches([' ', '\u{feff}']);
-    Some(Entry { when, host: known(host), program: known(program), pid: known(pid), priority, text, is_5424: true })
+    Some(Entry {
+        when,
+        host: known(host),
+        program: known(program),
+        pid: known(pid),
+        priority,
+        text,
+        is_5424: true,
+        is_solaris: false,
+    })
 }
 
 /// What follows structured data: `[id a="b"][id c="]"] text`.

@@ -1,7 +1,7 @@
 //! `turbostat`: frequencies, C-states, temperatures and power, as columns that vary with the machine.
 //!
 //! A sample is a line with `-` for all CPUs and a line for each of them. A line leaves off at the
-//! end what is said for its core or package in another CPU's line. Counts are of the interval, whose
+//! end what is in another CPU's line for its core or package. Counts are of the interval, whose
 //! length is only in the text when a command was run or the column `Time_Of_Day_Seconds` was asked for.
 
 use fenxi_model::{Micros, catalog::cpu};
@@ -25,7 +25,7 @@ Core    CPU     Avg_MHz Busy%   Bzy_MHz TSC_MHz IRQ     C1%     CoreTmp
     read,
 };
 
-/// Seconds between samples when nobody says otherwise to turbostat.
+/// Seconds between samples by turbostat's default.
 const DEFAULT_INTERVAL_S: f64 = 5.0;
 
 /// Columns that say what a line is of.
@@ -135,7 +135,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         } else if let Some(seconds) = line.trim().strip_suffix(" sec").and_then(|s| self::number(s.trim())) {
             reader.seconds = Some(seconds).filter(|s| *s > 0.0);
         } else if reader.columns.is_empty() {
-            // Before the first titles it says how the machine is set up.
+            // Before the first titles it prints the machine's setup.
             if let Some((topic, value)) = line.split_once(": ") {
                 out.fact("turbostat", topic.trim(), value.trim());
             }
@@ -149,7 +149,7 @@ impl Reader {
     fn values(&mut self, line: u64, fields: &Fields<'_>, out: &mut Out<'_>) {
         let numbers = fields.iter().all(|f| f == "-" || number(f).is_some() || f.starts_with("0x"));
         if !numbers || fields.len() > self.columns.len() {
-            // The setup is told again when a CPU comes or goes, and names files where one cannot be read.
+            // The setup is printed again when a CPU comes or goes, and names files where one cannot be read.
             out.unknown(line, fields.rest(0), "neither titles nor figures of turbostat");
             return;
         }

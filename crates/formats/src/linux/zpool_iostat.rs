@@ -1,7 +1,7 @@
 //! `zpool iostat` of OpenZFS and Solaris: pools and, with `-v`, their devices; `-l` and `-q` too.
 //!
 //! A pool is a device called as itself, a part of it `pool/mirror-0/sda`: sum over pools only. The first report is since
-//! the pool was imported, unless a command above it has `-y`. Letters stand for powers of 1024, also behind counts of
+//! the pool was imported, unless a command above it has `-y`. Letters are powers of 1024, also behind counts of
 //! operations. `read_await_ms` and `write_await_ms` are ZFS's `total_wait`. Space and the other waits and queues are
 //! metrics. What `-H` prints has no titles and is not recognised.
 

@@ -1,6 +1,6 @@
 //! `zpool status` of ZFS: errors and state of each device of a pool, with `-s` slow I/Os, with `-v` and `-t` too.
 //!
-//! Errors are counted since the pool was imported or cleared. What the pool says about itself in words, and the state of
+//! Errors are counted since the pool was imported or cleared. The pool's texts, and the state of
 //! each device, are facts. The fixtures are written by hand.
 
 use fenxi_model::{Micros, catalog::metric};
@@ -33,7 +33,7 @@ errors: No known data errors
     read,
 };
 
-/// Titles of what a pool says about itself.
+/// Titles of a pool's texts.
 const TITLES: &[&str] =
     &["state", "status", "action", "see", "scan", "scrub", "remove", "checkpoint", "errors", "dedup", "comment"];
 /// Kinds of devices that stand alone above them.
@@ -52,7 +52,7 @@ fn is_header(line: &str) -> bool {
 fn sniff(head: &Head<'_>) -> Sure {
     let pool = head.any(|line| line.strip_prefix("pool: ").is_some_and(|name| !name.contains(' ')));
     let state = head.any(|line| line.starts_with("state: "));
-    // A part of it, from its titles on: the pool itself stands first below them.
+    // A part of it, from its titles on: the pool itself is first below them.
     let lines: Vec<&str> = head.lines().take(200).collect();
     let part = lines.windows(2).any(|pair| is_header(pair[0]) && is_pool(pair[1]));
     Sure::Certain.when(pool && state && head.any(is_header) || part)
@@ -70,11 +70,11 @@ struct Reader {
     now: Option<(Micros, Option<f64>)>,
     pool: Option<String>,
     first: Option<String>,
-    /// What a pool says at the moment: title and text.
+    /// A pool's text at the moment: title and text.
     said: Option<(String, String, usize)>,
     columns: Option<Vec<String>>,
     class: String,
-    /// What was said last, by name: the same again is no new fact.
+    /// The last text, by name: the same again is no new fact.
     facts: FxHashMap<String, String>,
 }
 
@@ -157,7 +157,7 @@ impl Reader {
         self.class.clear();
     }
 
-    /// Writes what the pool said.
+    /// Writes the pool's texts.
     fn say(&mut self, out: &mut Out<'_>) {
         let (Some((title, text, _)), Some(pool)) = (self.said.take(), self.pool.as_deref()) else { return };
         let name = format!("{pool} {title}");

@@ -60,7 +60,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
         out.fact("load", &format!("benchbase {key}"), &text);
     }
-    // The run as one interval, where it says when it began.
+    // The run as one interval, where it has its begin.
     if let (Some(start), Some(seconds)) = (value("Start timestamp (milliseconds)"), seconds) {
         let t = Micros((start * 1e3 + seconds * 1e6) as i64);
         let mut row = out.row(&load::TABLE, t, seconds);
@@ -78,7 +78,7 @@ fn figure(value: &Value) -> Option<f64> {
 pub enum Latency {
     /// The mean.
     Mean,
-    /// A percentile; 0 is the least and 100 the greatest.
+    /// A percentile; 0 is the minimum and 100 the maximum.
     Percentile(f64),
 }
 

@@ -1,4 +1,4 @@
-//! `bonnie++`: the table and the line of CSV that it prints; both tell the same run. Only the CSV is read where it is there.
+//! `bonnie++`: the table and the line of CSV that it prints; both are of the same run. Only the CSV is read where it is there.
 
 use super::names::{self, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
@@ -46,7 +46,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 }
 
 /// Rates of data in KiB/s, then of seeks; after five cells of files, rates of files. Each is followed by its share of CPU. `+++++`
-/// is too quick to be told. Latencies are the last twelve cells.
+/// is too fast to be measured. Latencies are the last twelve cells.
 fn row(cells: &[&str], results: &mut Results, out: &mut Out<'_>) {
     let end = cells.len() - LATENCIES.len();
     // Format 1.96 has neither seeds of chunks, so that rates begin earlier.

@@ -33,7 +33,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(json || head.any(own))
 }
 
-/// `fib 20   time:   [26.111 µs 26.180 µs 26.262 µs]`: the name, which may stand on the line above, what it is, and the rest.
+/// `fib 20   time:   [26.111 µs 26.180 µs 26.262 µs]`: the name, which may be on the line above, what it is, and the rest.
 fn line(line: &str) -> Option<(&str, &str, &str)> {
     for what in ["time", "thrpt", "change"] {
         let mark = format!("{what}:");
@@ -79,7 +79,7 @@ struct Reader {
     repeats: Repeats,
     results: Results,
     name: String,
-    /// A name that stands alone on its line.
+    /// A name alone on its line.
     above: String,
 }
 
@@ -150,7 +150,7 @@ fn rate(unit: &str) -> Option<(bool, f64)> {
     Some((bytes, base.powi(i32::try_from(power).ok()?)))
 }
 
-/// What is said about the measurement.
+/// Remarks on the measurement.
 fn is_known(line: &str) -> bool {
     let begins = [
         "Benchmarking ",

@@ -1,5 +1,5 @@
 //! `cyclictest` of rt-tests: how late threads woke up, as text (`-q`) and with a histogram (`-h`, `-H`). Microseconds, or
-//! nanoseconds with `-N`, which its text does not tell.
+//! nanoseconds with `-N`, which its text does not show.
 
 use fenxi_model::catalog::histogram;
 
@@ -20,7 +20,7 @@ T: 0 (20158) P: 0 I:2000 C:    500 Min:     49 Act:   69 Avg:  107 Max:    2881
     read,
 };
 
-/// The most threads whose histograms stand side by side.
+/// The most threads whose histograms are side by side.
 const MOST_THREADS: usize = 4096;
 
 /// `T: 0 (20158) P: 0 I:2000 C:    500 Min:     49 Act:   69 Avg:  107 Max:    2881`: the thread, and C, Min, Avg, Max.

@@ -54,7 +54,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         if records(line) {
             ended = true;
         } else if let Some((bytes, seconds)) = copied(line) {
-            // What stands before the records is a state under way.
+            // A line before the records is a state under way.
             if std::mem::take(&mut ended) {
                 runs = runs.saturating_add(1);
                 let mut results = Results::nth(runs);

@@ -1,7 +1,7 @@
 //! fio's logs: `--write_bw_log`, `--write_iops_log`, `--write_lat_log`.
 //!
 //! A line is `milliseconds, value, direction, block size`, then offset or priority. The content does
-//! not tell of what the value is; the file's name does. With `--log_avg_msec` a line is the mean of
+//! not show what the value is; the file's name does. With `--log_avg_msec` a line is the mean of
 //! an interval and its block size 0, otherwise there is a line for each operation.
 
 use fenxi_model::{
@@ -43,13 +43,14 @@ fn sniff(head: &Head<'_>) -> Sure {
         }
         fields = cells.len();
         first = if n == 0 { line.ms } else { first };
-        // Each job's lines may stand below the others'.
+        // Each job's lines may follow the others'.
         back += usize::from(line.ms < last);
         (n, last, value) = (n + 1, line.ms, value.max(line.value));
         means += usize::from(line.block == 0);
     }
     // Other numbers are in fours, too; zeros in the last two places say nothing.
-    let is_of_means = means == n && fields > 4 && last >= SHORTEST_MEAN;
+    let apart = n > 2 && u64::try_from(n - 1).is_ok_and(|n| last >= first + n * SHORTEST_MEAN);
+    let is_of_means = means == n && last >= SHORTEST_MEAN && (fields > 4 || apart);
     Sure::Likely.when(back * 10 <= n && value > 0 && (is_of_means || means == 0) && (n == 1 || last > first))
 }
 

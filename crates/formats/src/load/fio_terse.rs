@@ -68,7 +68,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     report.write_results(out, &mut Results::default());
 }
 
-/// Drops what an earlier line says of the same job at another runtime: jobs of one name run equally long.
+/// Drops an earlier line of the same job at another runtime: jobs of one name run equally long.
 fn replace_earlier(report: &mut Report, side: &Side, line: u64, out: &mut Out<'_>) {
     let runtime = side.runtime_s.unwrap_or(0.0);
     let before = report.sides.len();

@@ -1,7 +1,7 @@
 //! `go test -bench`: what it prints, with `-benchmem`, `-count`, `-v`, metrics of one's own, and as `-json`.
 //!
 //! `ns/op` is elapsed time of one operation, over all goroutines together in a parallel benchmark. `-8` behind a name is GOMAXPROCS.
-//! With `-count` each run is a result of its own (`#2`). `MB/s` are millions of bytes. Where there are several packages, a benchmark
+//! With `-count` each run is a separate result (`#2`). `MB/s` are millions of bytes. Where there are several packages, a benchmark
 //! is called after its own.
 
 use serde_json::{Map, Value};
@@ -42,12 +42,14 @@ fn benchmark(line: &str) -> Option<(&str, f64, Figures<'_>)> {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = |l: &str| benchmark(l).is_some_and(|(.., figures)| figures.iter().any(|(_, unit)| *unit == "ns/op"));
+    // Whoever runs it in a script prints its command above.
+    let below = head.first().contains("go test ") && head.lines().nth(1).is_some_and(own);
     let begins = ["goos: ", "goarch: ", "pkg: "];
     let text = head.any(|l| begins.iter().any(|b| l.starts_with(b)));
     let json = head.text.starts_with("{\"Time\":\"")
         && head.first().contains("\"Action\":\"")
         && head.text.contains("\"Output\":\"Benchmark");
-    Sure::Certain.when(json || text && head.any(own)).max(Sure::Likely.when(own(head.first())))
+    Sure::Certain.when(json || text && head.any(own)).max(Sure::Likely.when(own(head.first()) || below))
 }
 
 #[derive(Default)]
@@ -113,7 +115,7 @@ impl Reader {
             return true;
         }
         if let Some((name, value)) = line.split_once(": ").filter(|(name, _)| FACTS.contains(name)) {
-            // Each package says the same.
+            // Each package prints the same.
             if self.facts < 3 {
                 self.facts += 1;
                 out.fact("load", &format!("go-bench {name}"), value.trim());
@@ -124,7 +126,7 @@ impl Reader {
             out.fact("load", "go-bench failed", name);
             return true;
         }
-        // Names that `-v` prints first, logs of benchmarks, and what is said of the package.
+        // Names that `-v` prints first, logs of benchmarks, and lines on the package.
         let begins = ["PASS", "FAIL", "ok ", "ok\t", "?", "---", "===", "exit status", "    ", "testing: ", "#"];
         let title = line.starts_with("Benchmark") && line.split_ascii_whitespace().count() == 1;
         title || line.trim().is_empty() || begins.iter().any(|b| line.starts_with(b))

@@ -94,7 +94,7 @@ fn counter(line: &str) -> Option<(f64, Option<&str>)> {
     Some((number(count)? / per, when))
 }
 
-/// `Vuser 2:RUNNING`: the number and what the virtual user says.
+/// `Vuser 2:RUNNING`: the number and the message of the virtual user.
 fn virtual_user(line: &str) -> Option<(&str, &str)> {
     let (user, text) = line.strip_prefix("Vuser ")?.split_once(':')?;
     user.bytes().all(|b| b.is_ascii_digit()).then_some((user, text.trim()))

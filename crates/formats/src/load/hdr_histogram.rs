@@ -1,6 +1,6 @@
 //! HdrHistogram: the percentile distribution as text (`.hgrm`) or CSV, and the interval log (`.hlog`).
 //!
-//! Neither names its unit: values stand as they are. A line of the distribution says how many values are not above it, so two
+//! Neither names its unit: values are kept as they are. A line of the distribution has how many values are not above it, so two
 //! lines give a bucket. In a log the histograms themselves are compressed: their begin, length and maximum are read, the rest is not.
 
 use fenxi_model::{Micros, catalog::histogram};
@@ -40,7 +40,9 @@ fn is_log(line: &str) -> bool {
 fn sniff(head: &Head<'_>) -> Sure {
     // Some load generators print the same within their reports.
     let log = head.lines().take_while(|l| l.starts_with("#[") || l.starts_with("\"Start")).any(is_log);
-    Sure::Certain.when(is_header(head.first()) || log)
+    // Below a line or two of text it is nobody else's.
+    let below = Sure::Likely.when(head.lines().skip(1).take(3).any(is_header));
+    Sure::Certain.when(is_header(head.first()) || log).max(below)
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

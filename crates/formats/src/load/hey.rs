@@ -114,7 +114,7 @@ impl Reader {
             "Total data" => self.results.set(out, names::TRANSFER_BYTES, bytes(value)),
             "Size/sec" => self.results.set(out, names::TRANSFER_BYTES_PER_S, bytes(value)),
             "Size/request" => {}
-            // Parts of a request: mean, least and greatest.
+            // Parts of a request: mean, minimum and maximum.
             _ if value.matches(',').count() == 2 => {
                 let mean = value.split(',').next().and_then(milliseconds);
                 self.results.other(

@@ -177,7 +177,7 @@ fn is_title(front: &str) -> bool {
     digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What is said about the results: warnings, and how many times faster which is.
+/// Remarks on the results: warnings, and how many times faster which is.
 fn is_known(line: &str) -> bool {
     let begins = ["Warning: ", "Summary", "Relative speed comparison", "Error: ", "Current estimate:", "Initial time"];
     begins.iter().any(|b| line.starts_with(b))

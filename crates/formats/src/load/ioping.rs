@@ -93,7 +93,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// Whether a line repeats what others tell.
+/// Whether a line repeats others.
 fn is_known(line: &str) -> bool {
     line.is_empty() || line == "^C" || line.starts_with("generated ") && line.contains(" requests in ")
 }

@@ -1,7 +1,7 @@
 //! JMeter's results (JTL): CSV with a line for each sample, and XML.
 //!
 //! A sample's time is its begin in milliseconds since 1970, or a date in the machine's zone, as
-//! `jmeter.save.saveservice.timestamp_format` says. Files without a header have JMeter's default
+//! set by `jmeter.save.saveservice.timestamp_format`. Files without a header have JMeter's default
 //! columns. Samples within samples are parts of these and are not counted again.
 
 use fenxi_model::{
@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-/// Where XML says what it is.
+/// The place where XML shows what it is.
 const FIRST_LINES: usize = 5;
 /// The first place of `success` in a file without a header.
 const SUCCESS: usize = 7;

@@ -71,7 +71,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 struct Score<'a> {
     /// Name and parameters.
     benchmark: &'a str,
-    /// What stands behind `:` or in `secondaryMetrics`; empty for the score.
+    /// The text after `:` or in `secondaryMetrics`; empty for the score.
     part: &'a str,
     mode: &'a str,
     value: Option<f64>,
@@ -172,7 +172,7 @@ fn read_text(input: &mut Input<'_>, out: &mut Out<'_>) {
         let Some(known) = &parameters else {
             let fact = text.strip_prefix("# ").and_then(|t| t.split_once(": "));
             let fact = fact.filter(|(name, _)| matches!(*name, "JMH version" | "VM version" | "VM options"));
-            // Each benchmark says them again.
+            // Each benchmark prints them again.
             if let Some((name, value)) = fact.filter(|_| facts < 3) {
                 facts += 1;
                 out.fact("load", &format!("jmh {name}"), value);
@@ -202,7 +202,7 @@ fn row(line: &str, parameters: &[String], runs: &mut Runs, out: &mut Out<'_>) ->
         [score] | ["≈", score] => (None, *score, None),
         _ => return false,
     };
-    // `10⁻⁴` stands for what is too small to be shown.
+    // `10⁻⁴` means too small to be shown.
     let value = number(value).or_else(|| power(value));
     let named = named(benchmark, parameters.iter().map(String::as_str).zip(values.iter().copied()));
     value.is_some() && runs.write(&Score { benchmark: &named, part, mode, value, error, unit, count }, out)

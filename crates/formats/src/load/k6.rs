@@ -54,7 +54,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     for (name, metric) in document.get("metrics").and_then(Value::as_object).into_iter().flatten() {
         let Some(metric) = metric.as_object() else { continue };
         for (threshold, crossed) in metric.get("thresholds").and_then(Value::as_object).into_iter().flatten() {
-            // An export says whether it was crossed, a summary whether it is well.
+            // An export has whether it was crossed, a summary whether it is met.
             let crossed = crossed.as_bool().or_else(|| Some(!crossed.get("ok")?.as_bool()?));
             metrics.threshold(name, threshold, crossed, out);
         }

@@ -1,7 +1,7 @@
 //! `memtier_benchmark`: the tables at the end, and `--json-out-file`, which has every second too.
 //!
 //! A closed loop unless a rate limit is set. Latencies are milliseconds, `KB` are 1024 bytes and both directions together. With `-x`
-//! the average of all runs is the result, the best and the worst run have names of their own. Compressed histograms are left out:
+//! the average of all runs is the result, the best and the worst run have their own names. Compressed histograms are left out:
 //! the percentiles beside them are read.
 
 use fenxi_model::{Micros, catalog::load};
@@ -82,9 +82,12 @@ struct Reader {
     section: String,
     shares: bool,
     threads: Option<f64>,
+    /// The run that is read, from 1, and whether its figures were read.
+    run: u32,
+    has_figures: bool,
 }
 
-/// What a title of a section says of its figures; None when a line is no title.
+/// The kind of figures by a section's title; None when a line is no title.
 fn section(line: &str) -> Option<String> {
     if line == "ALL STATS" || line.starts_with("AGGREGATED AVERAGE RESULTS") {
         return Some(String::new());
@@ -98,12 +101,19 @@ impl Reader {
         if let Some(found) = columns(line) {
             (self.columns, self.shares) = (found, false);
         } else if let Some(name) = section(line) {
+            if name.is_empty() {
+                self.begin();
+                self.has_figures = true;
+            }
             self.section = name;
         } else if line.starts_with("Request Latency Distribution") {
             self.shares = true;
         } else if let Some(key) = SETTINGS.iter().find(|key| line.ends_with(**key)) {
             let value = number(line.trim_end_matches(key).trim());
-            let mut results = Results::default();
+            if *key == "Threads" {
+                self.begin();
+            }
+            let mut results = Results::nth(self.run);
             match *key {
                 "Threads" => {
                     self.threads = value;
@@ -123,6 +133,11 @@ impl Reader {
         true
     }
 
+    /// Settings, or the section of what counts: a run begins if the one before has its figures.
+    fn begin(&mut self) {
+        self.run = self.run.max(1) + u32::from(std::mem::take(&mut self.has_figures));
+    }
+
     /// `Sets         2570.70          ---          ---         0.36818       197.83`
     fn row(&self, line: &str, out: &mut Out<'_>) -> bool {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -134,7 +149,7 @@ impl Reader {
         }
         let total = if *first == "Totals" { "" } else { first };
         let operation = format!("{total} {}", self.section);
-        let (operation, mut results) = (operation.trim(), Results::default());
+        let (operation, mut results) = (operation.trim(), Results::nth(self.run));
         // A kind of operation that was not asked for; a run for itself has no rates, where it printed zeros.
         let pairs = || self.columns.iter().zip(cells).map(|(name, cell)| (name.as_str(), number(cell)));
         let any = pairs().any(|(name, value)| name.contains("Latency") && value.is_some());

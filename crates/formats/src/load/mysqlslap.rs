@@ -1,6 +1,6 @@
 //! `mysqlslap` and `mariadb-slap`: the report and `--csv`.
 //!
-//! A block for each engine and number of clients says how long all queries took together, over the
+//! A block for each engine and number of clients has how long all queries took together, over the
 //! iterations; the rate follows from it. The CSV has no header: engine, type, mean, min and max
 //! seconds, clients, queries of each client.
 
@@ -36,7 +36,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 /// Blocks that are kept at most.
 const MAX_BLOCKS: usize = 10_000;
 
-/// What is said of one engine and number of clients.
+/// The figures of one engine and number of clients.
 #[derive(Debug, Default)]
 struct Block {
     engine: String,

@@ -31,7 +31,7 @@ bytes  bytes   bytes    secs.    10^6bits/sec
     read,
 };
 
-/// `MIGRATED TCP STREAM TEST from … to 10.0.0.2 () port 0 AF_INET : demo`: the test and whom it was with.
+/// `MIGRATED TCP STREAM TEST from … to 10.0.0.2 () port 0 AF_INET : demo`: the test and its peer.
 fn banner(line: &str) -> Option<(&str, &str)> {
     let (test, rest) = line.split_once(" TEST from ")?;
     let (_, other) = rest.split_once(" to ")?;
@@ -162,6 +162,11 @@ impl Reader {
             let known = |i: usize| figure(i).filter(|v| *v >= 0.0);
             results.of(out, names::CPU_LOCAL, &test, known(cpu));
             results.of(out, names::CPU_REMOTE, &test, known(cpu + 1));
+            // Time of CPUs for each KB or transaction.
+            for (side, at) in [("local", cpu + 2), ("remote", cpu + 3)] {
+                let name = format!("netperf.service_demand_{side}");
+                results.named(out, &name, &test, known(at), if request { "us" } else { "us/KB" }, "lower");
+            }
         }
         true
     }

@@ -74,7 +74,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// Histograms of the report and what tells them apart.
+/// Histograms of the report and what distinguishes them.
 const PARTS: &[(&str, &str)] = &[
     ("responseTimeHistogram", ""),
     ("responseTimeHistogramSuccessful", "responses=2xx"),

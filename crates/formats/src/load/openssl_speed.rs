@@ -87,7 +87,7 @@ struct Reader {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::default();
-    // `-multi` says no sizes in its table but in what its processes print.
+    // `-multi` has no sizes in its table but in what its processes print.
     input.each_line(|at, line| {
         let line = line.trim();
         if !(line.is_empty() || reader.line(line, out) || is_known(line) || is_prompt(line, "openssl")) {
@@ -96,7 +96,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// What is said on the way.
+/// Progress messages.
 fn is_known(line: &str) -> bool {
     const BEGINNINGS: &[&str] = &[
         "Doing ",

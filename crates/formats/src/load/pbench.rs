@@ -31,7 +31,7 @@ const LONGEST: usize = 256 << 20;
 const SHORTEST_MOMENT_MS: f64 = 1e11;
 /// Kinds of measurements, and which direction is good.
 const KINDS: &[(&str, &str)] = &[("throughput", "higher"), ("latency", "lower"), ("resource", "neither")];
-/// What is said about a measurement besides what tells it from others.
+/// Facts on a measurement besides what distinguishes it from others.
 const OWN: &[&str] =
     &["mean", "stddev", "stddevpct", "closest sample", "samples", "uid", "description", "timeseries", "value"];
 

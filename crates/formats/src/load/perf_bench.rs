@@ -1,6 +1,6 @@
 //! `perf bench` and `hackbench`: how long tasks take that send messages to each other, system calls, futexes, copies in memory.
 //!
-//! Results are named by the benchmark as `perf bench` says it, `sched/pipe`; several of one kind are numbered.
+//! Results are named by the benchmark as `perf bench` prints it, `sched/pipe`; several of one kind are numbered.
 
 use super::names::{self, Name, Results, lower};
 use crate::{Family, Format, Head, Input, Out, Sure, number, procps::moments::is_prompt};
@@ -49,7 +49,7 @@ fn hackbench(line: &str) -> Option<f64> {
 
 struct Reader {
     name: String,
-    /// What a benchmark says between its names and figures: the function that copies.
+    /// A benchmark's line between its names and figures: the function that copies.
     part: String,
     results: Results,
     seen: Vec<String>,

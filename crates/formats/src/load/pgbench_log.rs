@@ -2,7 +2,7 @@
 //!
 //! `client transaction time script epoch microseconds [lag] [retries]`; the time is in microseconds,
 //! or a word: `skipped` with `--latency-limit`, and since 15 `failed`, `serialization` or `deadlock`.
-//! Threads write files of their own; put together, their times go back.
+//! Threads write separate files; put together, their times go back.
 
 use fenxi_model::{
     Micros,
@@ -36,7 +36,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(lines.peek().is_some() && lines.all(|line| Line::read(&splitter.blanks(line)).is_some()))
 }
 
-/// What one line says.
+/// The content of one line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
     time: Time,
@@ -84,12 +84,12 @@ pub fn thread(file: &str) -> Option<u32> {
     (!pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit())).then_some(thread)
 }
 
-/// How the rows of a thread's log are told apart from those of the others.
+/// How the rows of a thread's log are distinguished from those of the others.
 pub fn generator(thread: Option<u32>) -> String {
     thread.map_or_else(|| "pgbench".to_owned(), |thread| format!("pgbench thread {thread}"))
 }
 
-/// What stands in the seventh column.
+/// The content of the seventh column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seventh {
     Lag,
@@ -99,7 +99,7 @@ enum Seventh {
 /// Beyond this many a seventh column has no retries but microseconds.
 const MOST_RETRIES: u64 = 100;
 
-/// What the head tells of the log.
+/// The log's properties by its head.
 fn survey(head: &str) -> (Seventh, Kinds, bool) {
     let mut splitter = Splitter::default();
     let (mut most, mut eight, mut failed, mut scripts) = (0, false, false, false);

@@ -39,7 +39,7 @@ fn sniff(head: &Head<'_>) -> Sure {
             || target_of_statistics(line).is_some()
             || line.contains(" xmt/rcv/%loss = ")
     };
-    // A document that quotes ping says much else before.
+    // A document that quotes ping has much other text before.
     let mut strange = 0;
     let mut lines = head.text.lines().map(str::trim).filter(|line| !line.is_empty());
     let found = lines.find(|line| {
@@ -49,7 +49,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(found.is_some_and(own))
 }
 
-/// Lines of others that may stand before its first one: remarks of the shell or of ssh.
+/// Lines of others that may precede its first one: remarks of the shell or of ssh.
 const REMARKS: u32 = 4;
 
 /// `--- db1 ping statistics ---`

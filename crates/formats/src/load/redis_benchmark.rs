@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-/// What stands on the terminal after all that a line overwrites.
+/// The text on the terminal after a line's overwrites.
 fn last(line: &str) -> &str {
     line.rsplit('\r').map(str::trim).find(|part| !part.is_empty()).unwrap_or("")
 }

@@ -1,4 +1,4 @@
-//! Benchmarks that are run several times: the second run of a name is a result of its own.
+//! Benchmarks that are run several times: the second run of a name is a separate result.
 
 use rustc_hash::FxHashMap;
 

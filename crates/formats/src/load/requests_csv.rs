@@ -82,7 +82,7 @@ fn hey(input: &mut Input<'_>, out: &mut Out<'_>) {
     spread.write_buckets(out, "", 1e-3);
 }
 
-/// ab says the second in which a request began, and whole milliseconds.
+/// ab has the second in which a request began, and whole milliseconds.
 fn ab_each(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut seconds = Seconds::new("ab", 1.0, Kinds { errors: false, retries: false });
     let mut spread = Spread::default();
@@ -94,7 +94,7 @@ fn ab_each(input: &mut Input<'_>, out: &mut Out<'_>) {
         spread.add(ms);
         Some(())
     });
-    // Seconds are too coarse to tell how long all took.
+    // Seconds are too coarse for how long all took.
     seconds.finish_without_results(out);
     let mut results = Results::default();
     results.set(out, names::TRANSACTIONS, spread.count() as f64);

@@ -15,7 +15,7 @@ use crate::Out;
 
 /// Cells (one for each second and operation) that are open before the oldest second is written.
 const MAX_CELLS: usize = 4096;
-/// Operations that have rows of their own; further ones count only in those of all together.
+/// Operations that have their own rows; further ones count only in those of all together.
 const MAX_OPERATIONS: usize = 200;
 /// A transaction of a year is none.
 const LONGEST_US: f64 = 3e13;
@@ -27,7 +27,7 @@ const MAX_GAP_S: i64 = 3600;
 pub struct Event {
     /// When it ended.
     pub end: Micros,
-    /// How long it took; None when it did not take place or nobody measured it.
+    /// How long it took; None when it did not take place or was not measured.
     pub ticks: Option<u64>,
     /// It ended with an error.
     pub failed: bool,
@@ -113,9 +113,9 @@ impl Cell {
 /// What a log can say at all: a column that it does not have stays NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds {
-    /// It tells failed transactions.
+    /// It has failed transactions.
     pub errors: bool,
-    /// It tells how often a transaction was tried again.
+    /// It has how often a transaction was tried again.
     pub retries: bool,
 }
 
@@ -246,7 +246,7 @@ impl Seconds {
         self.end(out, true);
     }
 
-    /// Writes what is left and the distributions: the tool itself says the results.
+    /// Writes what is left and the distributions: the tool itself prints the results.
     pub fn finish_without_results(self, out: &mut Out<'_>) {
         self.end(out, false);
     }

@@ -1,7 +1,7 @@
 //! A distribution in bounded memory: log-linear buckets, as HDR histograms have them.
 //!
 //! A bucket is at most 1/64 of its lower bound wide, so a percentile is exact to 1.6 %; count, sum,
-//! least and greatest are exact.
+//! minimum and maximum are exact.
 
 use super::names::{self, LATENCY_BUCKETS, Results};
 use crate::Out;
@@ -72,12 +72,12 @@ impl Spread {
         Some((self.squares / self.count as f64 - mean * mean).max(0.0).sqrt())
     }
 
-    /// The least value; None without values.
+    /// The smallest value; None without values.
     pub fn min(&self) -> Option<f64> {
         (self.count > 0).then_some(self.min as f64)
     }
 
-    /// The greatest value; None without values.
+    /// The largest value; None without values.
     pub fn max(&self) -> Option<f64> {
         (self.count > 0).then_some(self.max as f64)
     }

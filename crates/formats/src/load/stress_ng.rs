@@ -22,7 +22,7 @@ stress-ng: metrc: [2513] cpu                1989      2.00      1.00      0.02  
     read,
 };
 
-/// What a line says, behind the tool's name, the time of `--timestamp`, the level and the process.
+/// The text of a line, after the tool's name, the time of `--timestamp`, the level and the process.
 fn message(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("stress-ng: ")?;
     let (front, text) = rest.split_once("] ").or_else(|| rest.split_once(']'))?;
@@ -148,7 +148,7 @@ fn times(text: &str, results: &mut Results, out: &mut Out<'_>) {
 fn read_yaml(input: &mut Input<'_>, out: &mut Out<'_>) {
     let (mut section, mut stressor) = (String::new(), String::new());
     let mut results = Results::default();
-    // What stands above the host's name is of it, too.
+    // The text above the host's name is of it, too.
     let host = input.head().lines().find_map(|l| l.trim().strip_prefix("hostname:")).map(|h| h.trim().to_owned());
     out.set_host(host.as_deref().unwrap_or(""));
     input.each_line(|number_, text| {
@@ -173,7 +173,7 @@ fn read_yaml(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// Facts that are of the moment or of nobody's interest.
+/// Facts that are of the moment or of no interest.
 fn is_momentary(key: &str) -> bool {
     ["uptime", "freeram", "sharedram", "bufferram", "freeswap", "hostname", "nodename", "run-by"].contains(&key)
         || ["time-", "date-", "epoch-"].iter().any(|begin| key.starts_with(begin))

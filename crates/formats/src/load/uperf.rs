@@ -72,7 +72,7 @@ fn sum(line: &str) -> Option<(&str, Sum)> {
     words.next().is_none().then_some((name, sum))
 }
 
-/// What stands under a title.
+/// The lines under a title.
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
     None,
@@ -207,7 +207,7 @@ impl Reader {
         let times = [mean, max, min].map(milliseconds);
         times.iter().all(Option::is_some).then_some(())?;
         let cpu = milliseconds(cpu)?;
-        // Here uperf counts transactions from 0, elsewhere from 1.
+        // Here uperf counts transactions from 0, otherwise from 1.
         let shifted = name.strip_prefix("Txn").and_then(|n| n.parse::<u32>().ok()).and_then(|n| n.checked_add(1));
         let shifted = shifted.map(|n| format!("Txn{n}"));
         let name = shifted.as_deref().unwrap_or(name);

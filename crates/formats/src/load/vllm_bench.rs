@@ -32,7 +32,7 @@ fn is_title(line: &str) -> bool {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let keys = ["\"mean_ttft_ms\"", "\"median_ttft_ms\"", "\"request_throughput\"", "\"completed\"", "\"mean_itl_ms\""];
-    // Lists of every request may stand between them.
+    // Lists of every request may be between them.
     let json =
         head.text.trim_start().starts_with('{') && keys.iter().filter(|key| head.text.contains(**key)).count() >= 3;
     let text = head.any(is_title) && head.any(|l| l.starts_with("Successful requests:"));
@@ -111,7 +111,7 @@ fn time(stat: &str, what: &str, ms: Option<f64>, results: &mut Results, out: &mu
 fn read_text(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut runs = 0;
     let mut results = Results::default();
-    // What stands around the result is a log.
+    // The text around the result is a log.
     let mut within = false;
     input.each_line(|number_, text| {
         let line = text.trim();

@@ -37,6 +37,10 @@ struct Reader {
     runs: u32,
     results: Results,
     errors: f64,
+    /// Connections that ended while a response was awaited.
+    read_errors: f64,
+    /// Responses whose status is none of 2xx and 3xx.
+    refused: f64,
     /// Set in the second distribution of wrk2.
     operation: &'static str,
     /// The last line of the spectrum: value and how many are not above it.
@@ -80,12 +84,15 @@ impl Reader {
             self.totals(line, out);
         } else if let Some(errors) = line.strip_prefix("Socket errors: ") {
             let counts = errors.split(',').filter_map(|part| number(part.trim().rsplit(' ').next()?));
-            self.errors += counts.sum::<f64>();
+            let counts: Vec<f64> = counts.collect();
+            self.read_errors = counts.get(1).copied().unwrap_or(0.0);
+            self.errors += counts.iter().sum::<f64>() - self.read_errors;
         } else if let Some(count) = line.strip_prefix("Non-2xx or 3xx responses: ") {
-            self.errors += number(count.trim()).unwrap_or(0.0);
+            self.refused = number(count.trim()).unwrap_or(0.0);
         } else if first == "Requests/sec:" {
             results.set(out, names::THROUGHPUT, number(second));
-            results.set(out, names::ERRORS, self.errors);
+            // A response that is refused and ends its connection is both a status and an error of reading.
+            results.set(out, names::ERRORS, self.errors + self.read_errors.max(self.refused));
         } else if first == "Transfer/sec:" {
             results.set(out, names::TRANSFER_BYTES_PER_S, scaled(second, 1024.0));
         } else {

@@ -65,7 +65,7 @@ pub(super) struct Line {
     pub(super) forget: Vec<usize>,
     /// Whether it begins a sample.
     pub(super) sample: bool,
-    /// How long the interval is that ends with it, as it says itself.
+    /// How long the interval is that ends with it, by its own field.
     pub(super) interval: Option<Amount>,
     pub(super) rows: Vec<RowRule>,
     pub(super) results: Vec<ResultRule>,
@@ -118,9 +118,9 @@ pub(super) fn top<'t, 's>(source: Source<'s>, table: &'t toml::de::DeTable<'s>) 
     Keys::new(source, table, 0, "a format", TOP)
 }
 
-/// A pattern as it is used, from what the file says.
+/// A pattern as it is used, from the file.
 pub(super) fn pattern(source: Source<'_>, said: Said<'_>, whole: &str) -> Result<Regex, Wrong> {
-    // By itself first: a message about what is put around it would help nobody.
+    // By itself first: a message about what is put around it would not help.
     let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_BYTES).build();
     build(said.text).and_then(|_| build(whole)).map_err(|error| {
         let why = match &error {
@@ -187,9 +187,9 @@ impl Timing {
         let missing = match (counted, has(TIME)) {
             (false, false) => Some("no pattern has a group `(?<time>…)`; add one, or say `format = \"counted\"`"),
             (true, true) => Some("a pattern has a group `time`, but times are `counted`; say how it is written"),
-            (true, false) if !patterns.iter().any(|pattern| pattern.sample) => Some(
-                "times are `counted`, but no [[line]] says `sample = true`: the line with which each sample begins",
-            ),
+            (true, false) if !patterns.iter().any(|pattern| pattern.sample) => {
+                Some("times are `counted`, but no [[line]] has `sample = true`: the line with which each sample begins")
+            }
             _ => None,
         };
         if let Some(why) = missing {
@@ -245,11 +245,11 @@ fn check_form(form: &str, with_time: bool) -> Result<(), String> {
     let read = jiff::fmt::strtime::parse(form, &text).map_err(|error| format!("`{form}`: {error}"))?;
     let day = read.to_date().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).date()));
     if day != Some(moment.date()) {
-        return Err(format!("`{form}` does not tell the year, month and day"));
+        return Err(format!("`{form}` has no year, month and day"));
     }
     let time = read.to_time().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).time()));
     if with_time && time.is_none_or(|time| time.hour() != 14) {
-        return Err(format!("`{form}` does not tell the time of day"));
+        return Err(format!("`{form}` has no time of day"));
     }
     Ok(())
 }
@@ -312,7 +312,7 @@ impl<'s> Context<'_, 's> {
         }
         let (time, date) = (pattern.group(TIME), pattern.group(DATE));
         if (time.or(date).is_some() || pattern.sample) && self.timing.is_none() {
-            let why = "the line tells a time, but there is no [time]: add it, with `format = \"iso\"` or another form";
+            let why = "the line has a time, but there is no [time]: add it, with `format = \"iso\"` or another form";
             return Err(self.source.wrong(keys.at, why));
         }
         let interval = match keys.text("interval")? {
@@ -387,7 +387,7 @@ impl<'s> Context<'_, 's> {
             let why = format!("the row of `{}` has no value: set one of {} …", table.name, list(&names));
             return Err(source.wrong(said.at, why));
         }
-        // As a shipped format says where a result comes from.
+        // As a shipped format names the origin of a result.
         if let Some(place) = table.index_of("source").filter(|_| table.name == "result")
             && rule.cells.iter().all(|(set, _)| *set != place)
         {

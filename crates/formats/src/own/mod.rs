@@ -1,12 +1,13 @@
 //! Formats that are described in TOML, shipped ones and those of a store; and rows as a store's programs print them.
 //!
-//! `document.rs` reads TOML strictly. What it says becomes rules: `compile.rs` for patterns of lines, `results.rs` for
-//! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` says where a value goes. `read.rs` and `tables.rs` read texts by
-//! them. Nothing here opens a file: whoever has a store hands in texts. `docs/own-formats.md` describes the file.
+//! `document.rs` reads TOML strictly. Its content becomes rules: `compile.rs` for patterns of lines, `results.rs` for
+//! results of runs, `report.rs` for tables below headers, `documents.rs` for JSON; `goal.rs` parses where a value goes. `read.rs` and `tables.rs` read texts by
+//! them. Nothing here opens a file: the caller with a store hands in texts. `docs/own-formats.md` describes the file.
 
 mod compile;
 mod document;
 mod documents;
+mod filled;
 mod goal;
 mod json_rows;
 mod read;
@@ -104,7 +105,7 @@ impl TextFormat {
             file: file.to_owned(),
             digest: digest.to_owned(),
             summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
-            tables: goal::tables(top),
+            tables: filled::tables(top),
             example: top.text("example")?.map(|said| said.text.to_owned()).unwrap_or_default(),
             is_program: false,
             recognises: recognise.is_some(),
@@ -120,7 +121,7 @@ impl TextFormat {
         keys.map(|keys| Recognise::read(keys, between)).transpose()
     }
 
-    /// Where `[recognise]` stands, for messages.
+    /// The line of `[recognise]`, for messages.
     fn recognise_at(&self, source: Source<'_>) -> usize {
         source.text.find("[recognise]").unwrap_or(0)
     }

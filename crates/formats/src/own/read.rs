@@ -1,4 +1,4 @@
-//! Reads a text by the rules of a format's file, line by line: the first pattern that matches a whole line says what it becomes.
+//! Reads a text by the rules of a format's file, line by line: the first pattern that matches a whole line decides what it becomes.
 
 use fenxi_model::{Micros, Shape, Type};
 use regex::CaptureLocations;
@@ -65,7 +65,7 @@ struct Reader<'r> {
     text: String,
     labels: Labels,
     runs: Runs,
-    /// The host, as far as the content says it: part of what tells series apart.
+    /// The host, as far as the content names it: part of what distinguishes series.
     host: String,
 }
 
@@ -114,7 +114,7 @@ impl<'r> Reader<'r> {
     fn usual(&mut self, head: &str, hints: &Hints) -> Ticker {
         let Some(timing) = &self.rules.timing else { return Ticker::default() };
         let hints = Hints { interval_s: hints.interval_s.or(timing.interval), ..hints.clone() };
-        // What it would say, reading says once more.
+        // Reading reports its errors again.
         let mut aside = Out::new("", hints.clone(), |rows, _| rows.clear());
         let mut moments = Moments::new(timing, &aside);
         Ticker::new(&hints, head, |text| {
@@ -133,7 +133,7 @@ impl<'r> Reader<'r> {
         each.filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at)).next()
     }
 
-    /// Whether a line stands around outputs that are each of a moment: a time, or the prompt with the command.
+    /// Whether a line is around outputs that are each of a moment: a time, or the prompt with the command.
     fn is_around(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let Some(Moments { outputs: Some(outputs), timing, .. }) = &mut self.moments else { return false };
         let command = timing.moments_of.as_deref().unwrap_or_default();
@@ -179,7 +179,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Sets the time of what follows, if the line tells one; None when it should and does not.
+    /// Sets the time of what follows, if the line has one; None when it should and does not.
     fn time(&mut self, at: usize, number: u64, text: &str, out: &mut Out<'_>) -> Option<()> {
         let line = &self.rules.lines[at];
         let Some(moments) = &mut self.moments else { return Some(()) };
@@ -195,8 +195,8 @@ impl<'r> Reader<'r> {
                 Ok(Some(t)) if line.is_event => self.t = Some(t),
                 Ok(Some(t)) => (self.t, self.dt) = (Some(t), self.ticker.tick(t)),
                 Err(stamp) => {
-                    out.unknown(number, &stamp, "no time as [time] says");
-                    // What follows would be at the time of what stood before.
+                    out.unknown(number, &stamp, "no time in the form of [time]");
+                    // What follows would get the time of what came before.
                     (self.t, self.dt) = (None, None);
                     return None;
                 }
@@ -214,18 +214,18 @@ impl<'r> Reader<'r> {
             return out.unknown(number, text, "no time in this line, nor before it");
         }
         if let Some(slot) = rule.needs.iter().find(|slot| self.kept[**slot].is_none()) {
-            let why = format!("no line before it told `{}`, which its row needs", self.rules.kept[*slot]);
+            let why = format!("no line before it had `{}`, which its row needs", self.rules.kept[*slot]);
             return out.unknown(number, text, &why);
         }
         let key = self.key(id.0, rule, text);
         let (numbers, any) = self.numbers(id, rule, (number, text), &key, out);
-        // Without any value it says nothing: a first total, or marks of what is missing.
+        // Without any value there is no row: a first total, or marks of what is missing.
         if any || rule.table.shape == Shape::Events {
             self.write(id.0, rule, (number, text), &numbers, out);
         }
     }
 
-    /// What tells the row's series from others: its host, its labels and its table's keys. The labels are made too.
+    /// What identifies the row's series: its host, its labels and its table's keys. The labels are made too.
     fn key(&mut self, at: usize, rule: &RowRule, text: &str) -> String {
         let values = Values { line: text, places: &self.places[at], kept: &self.kept };
         self.labels.cut(0);
@@ -248,7 +248,7 @@ impl<'r> Reader<'r> {
         key
     }
 
-    /// The numbers of the row's cells, and whether the line tells a value at all, be it a text.
+    /// The numbers of the row's cells, and whether the line has a value at all, be it a text.
     fn numbers(
         &mut self,
         id: (usize, usize),
@@ -330,7 +330,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// The number of a line, in the column's unit; None where there is none, which is noted unless a mark says that it is missing.
+/// The number of a line, in the column's unit; None where there is none, which is noted unless it is marked as missing.
 fn amount_of(amount: &Amount, values: &Values<'_>, decimal: Decimal, number: u64, out: &mut Out<'_>) -> Option<f64> {
     let text = values.get(amount.from)?.trim();
     let value = match amount.conversion.prefixed {
@@ -355,9 +355,9 @@ struct Moments<'r> {
     timing: &'r Timing,
     times: Times,
     relative: Option<Relative>,
-    /// What tells times of outputs that are each of a moment.
+    /// How times of outputs are found that are each of a moment.
     outputs: Option<Outputs>,
-    /// The date that a line said, for those that follow with a time of day.
+    /// The date of a line, for those that follow with a time of day.
     date: String,
     stamp: String,
 }
@@ -379,7 +379,7 @@ impl<'r> Moments<'r> {
         (t, Some(dt))
     }
 
-    /// The moment that a line tells; None when it tells none, and as an error what cannot be read.
+    /// The moment in a line; None when it has none, and as an error what cannot be read.
     fn stamp(&mut self, line: &Line, values: &Values<'_>, out: &mut Out<'_>) -> Result<Option<Micros>, String> {
         let get = |group: Option<usize>| group.and_then(|group| values.get(From::Line(group))).map(str::trim);
         if let Some(date) = get(line.date) {

@@ -23,7 +23,7 @@ pub(super) struct Recognise {
     /// Texts that it has, and those that it has not.
     has: Vec<String>,
     lacks: Vec<String>,
-    /// Keys of pairs, each of some line, and what stands behind a key.
+    /// Keys of pairs, each of some line, and the text after a key.
     pairs: Vec<String>,
     between: String,
 }
@@ -85,7 +85,7 @@ impl Recognise {
             between: between.to_owned(),
         };
         if recognise.asks_nothing() {
-            let why = "[recognise] says nothing that a text must have: add `begins = '…'`, `contains = ['…']` or `header = \"…\"`, \
+            let why = "[recognise] has nothing that a text must contain: add `begins = '…'`, `contains = ['…']` or `header = \"…\"`, \
                        or leave [recognise] away to read only what `--as` names";
             return Err(source.wrong(keys.at, why));
         }

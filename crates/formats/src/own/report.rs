@@ -1,4 +1,4 @@
-//! What a description says of reports: `[report]`, how their times are known, and `[[table]]`, what stands below which header.
+//! The part of a description on reports: `[report]`, how their times are known, and `[[table]]`, the rows below a header.
 
 use fenxi_model::{Table, catalog::cpu};
 use regex::Regex;
@@ -22,7 +22,7 @@ const MOST_TABLES: usize = 100;
 /// A description's reports.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// What metrics without a name of their own begin with.
+    /// What metrics without their own name begin with.
     pub(super) name: &'static str,
     pub(super) pace: Pace,
     pub(super) tables: Vec<TableRule>,
@@ -42,7 +42,7 @@ pub(super) struct Pace {
     pub(super) header_every: u32,
 }
 
-/// What tells when reports are.
+/// How the times of reports are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Each is an interval: stamps, else the interval of the command above, else one that is assumed.
@@ -53,7 +53,7 @@ pub(super) enum Kind {
     Moments,
 }
 
-/// What stands below one kind of header.
+/// The rows below one kind of header.
 #[derive(Debug)]
 pub(super) struct TableRule {
     /// Words that its header has: all of one of these lists.

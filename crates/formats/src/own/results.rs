@@ -9,7 +9,7 @@ use crate::{Out, load::names::Results, number};
 
 /// Keys of `[pairs]`.
 pub(super) const OF_PAIRS: &[&str] = &["between", "begins", "keys"];
-/// What a percentile of the latency is called in `results`, before the group that says which.
+/// What a percentile of the latency is called in `results`, before the group with the number.
 const PERCENTILE: &str = "percentile ";
 
 /// One result of a line: `"latency_mean[{operation}]" = "{us} us"`.
@@ -82,7 +82,7 @@ impl Runs {
         }
     }
 
-    /// Writes a line's result; gives a text that is no figure, unless it says that there is none.
+    /// Writes a line's result; gives a text that is no figure, unless it marks a missing one.
     pub(super) fn write<'v>(
         &mut self,
         rule: &ResultRule,
@@ -124,7 +124,7 @@ impl Runs {
     }
 }
 
-/// What stands behind the keys of lines `key: value`.
+/// The text after the keys of lines `key: value`.
 #[derive(Debug)]
 pub(super) struct Pairs {
     pub(super) between: String,

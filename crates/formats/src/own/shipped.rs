@@ -86,9 +86,11 @@ macro_rules! described {
 
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
-    "linux" of Linux: "kubectl-top", "numactl";
+    "linux" of Linux: "kubectl-top", "numactl", "nvidia-smi-table";
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat";
-    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf";
+    "trace" of Trace: "go-gctrace", "pprof-top";
+    "load" of Load: "ab", "siege", "h2load", "httperf", "sockperf", "db-bench";
+    "database" of Database: "explain-analyze", "processlist", "mysqltuner";
 }
 
 /// The described formats of a folder, as formats like any other.

@@ -95,7 +95,7 @@ impl When {
         }
     }
 
-    /// Whether a line tells something about the times, or the machine.
+    /// Whether a line is about the times, or the machine.
     fn knows(&mut self, line: &str, command: &str, out: &mut Out<'_>) -> Line {
         match self {
             When::Intervals(times) => Line::known_if(times.configuration(line, out) || times.knows(line)),
@@ -128,7 +128,7 @@ fn begins_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
 }
 
-/// What stands under one header line.
+/// The rows under one header line.
 struct Section<'r> {
     rule: &'r TableRule,
     layout: Layout,
@@ -140,7 +140,7 @@ struct Section<'r> {
     cpus: Vec<usize>,
 }
 
-/// What tells rows apart, and the columns that say it: several are joined by `/`.
+/// What distinguishes rows, and the columns with it: several are joined by `/`.
 struct Name<'r> {
     columns: Vec<usize>,
     key: Option<(&'static Table, usize)>,
@@ -286,7 +286,7 @@ impl TableRule {
         if found.len() > 1 { found } else { Vec::new() }
     }
 
-    /// Whether a word can stand above its header: `disk1` too, and lines.
+    /// Whether a word can be above its header: `disk1` too, and lines.
     fn is_above(&self, word: &str) -> bool {
         let bare = word.trim_matches(|c: char| c.is_ascii_digit() || c == '-');
         bare.is_empty() && word.contains('-') || self.above.iter().any(|known| known == bare)
@@ -297,7 +297,7 @@ struct Reader<'r> {
     report: &'r Report,
     when: When,
     headers: Headers<Section<'r>>,
-    /// The time of what stands below the last header, where that begins it.
+    /// The time of the rows below the last header, where that begins it.
     at: Option<(Micros, Option<f64>)>,
     /// Rows since the last header.
     rows: u32,

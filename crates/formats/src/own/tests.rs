@@ -1,4 +1,4 @@
-//! Formats of stores against their fixtures, and wrong files against what is said of them.
+//! Formats of stores against their fixtures, and invalid files against their errors.
 
 mod files;
 mod reports;

@@ -166,7 +166,7 @@ impl Amount {
 }
 
 impl Cell {
-    /// What the file says that the column gets.
+    /// The column's value in the file.
     pub(super) fn read(
         source: Source<'_>,
         column: &Column,
@@ -189,7 +189,7 @@ impl Cell {
             (Type::I64, _, Some(number)) if number.fract() == 0.0 => Ok(Cell::Constant(number)),
             (Type::F64 | Type::I64, ..) => Err(wrong("expected a number, or a text such as `\"{group}\"`".to_owned())),
             (Type::Label | Type::Text, ..) => Err(wrong("expected a text in quotes".to_owned())),
-            (Type::Time, ..) => Err(wrong("times of their own cannot be filled".to_owned())),
+            (Type::Time, ..) => Err(wrong("separate times cannot be filled".to_owned())),
         }
     }
 }

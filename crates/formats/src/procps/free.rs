@@ -92,7 +92,7 @@ struct Snapshot {
     values: Vec<(Place<mem::Schema, F64>, f64)>,
     /// Names of metrics, their labels and values.
     metrics: Vec<(&'static str, &'static str, f64)>,
-    /// Whether a figure had a unit of its own: all are bytes then.
+    /// Whether a figure had its own unit: all are bytes then.
     human: bool,
     began: bool,
 }
@@ -143,7 +143,7 @@ impl Reader {
         }
     }
 
-    /// What the command above its output says.
+    /// The options of the command above its output.
     fn command(&mut self, line: &str) {
         let mut words = line.split_ascii_whitespace().skip_while(|w| w.rsplit('/').next() != Some("free")).skip(1);
         let mut unit = None;

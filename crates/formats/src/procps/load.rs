@@ -4,7 +4,7 @@ use jiff::civil::Time;
 
 use crate::{civil_time, number};
 
-/// What the line says: ` 08:19:07 up  3:22,  2 users,  load average: 0.28, 0.28, 0.48`.
+/// The fields of the line: ` 08:19:07 up  3:22,  2 users,  load average: 0.28, 0.28, 0.48`.
 #[derive(Debug, PartialEq)]
 pub struct Load {
     pub time: Option<Time>,

@@ -1,6 +1,6 @@
 //! procps: `vmstat`, `free`, `top`, `ps`; and saved files of /proc.
 
-mod load;
+pub(crate) mod load;
 pub(crate) mod moments;
 mod tasks;
 

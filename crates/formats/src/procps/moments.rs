@@ -28,14 +28,14 @@ impl Moments {
         }
     }
 
-    /// The command says how many seconds are between its outputs; the user's word wins.
+    /// Sets the seconds between outputs, from the command; the user's word wins.
     pub fn set_interval(&mut self, seconds: f64) {
         if seconds > 0.0 && self.interval_s.is_none() {
             self.interval_s = Some(seconds);
         }
     }
 
-    /// The content says that the next output is of the moment `t`.
+    /// Sets the moment of the next output, from the content.
     pub fn set(&mut self, t: Micros) {
         self.stamped = Some(t);
     }

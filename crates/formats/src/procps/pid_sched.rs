@@ -46,7 +46,7 @@ fn heading(line: &str) -> Option<(&str, i64, i64)> {
     Some((comm, tid.parse().ok()?, threads.parse().ok()?))
 }
 
-/// The process and thread of a path, as far as it says them; and what follows it.
+/// The process and thread of a path, as far as it has them; and what follows it.
 struct Path<'l> {
     pid: Option<i64>,
     tid: Option<i64>,

@@ -81,7 +81,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         }
         match stamp(line) {
             Some(stamp) => {
-                // The stamp is on a line of its own, or before each line.
+                // The stamp is on a separate line, or before each line.
                 let before = stamp.rest.to_owned();
                 let header_follows = header_of(&before);
                 if header_follows.is_some() || before.trim_matches(['*', '#', '=', '-', ' ']).is_empty() {

@@ -29,6 +29,8 @@ pub enum Column {
     Time,
     /// When it began: one word, or several.
     Started,
+    /// A text that may have blanks in it.
+    Wide,
     /// Follows from other columns, or says how the kernel treats it: of no use as a figure.
     Skip,
     /// A size in KiB that the table has no column for.
@@ -99,8 +101,9 @@ fn column(format: &str, name: &str) -> Column {
         | "RTPRIO" | "FLAGS" | "Flags" | "GROUP" | "EGROUP" | "GID" | "EGID" | "RUSER" | "RUID" | "SUSER" | "SUID"
         | "PGRP" | "PGID" | "SID" | "SESS" | "TPGID" | "TPG" | "ELAPSED" | "LABEL" | "CGNAME" | "NU" | "UNIT"
         | "USERNS" | "PIDNS" | "MNTNS" | "NETNS" | "IPCNS" | "UTSNS" | "nsIPC" | "nsMNT" | "nsNET" | "nsPID"
-        | "nsUSER" | "nsUTS" | "LXC" | "SLICE" | "SESSION" | "SEAT" | "MACHINE" | "ENVIRON" | "CGROUPS" | "SUPGIDS"
-        | "SUPGRPS" | "OOMADJ" | "LOGID" | "EXE" | "OOMa" | "OOMs" | "AGID" | "AGNI" => Column::Skip,
+        | "nsUSER" | "nsUTS" | "LXC" | "SLICE" | "SESSION" | "SEAT" | "MACHINE" | "OOMADJ" | "LOGID" | "EXE"
+        | "OOMa" | "OOMs" | "AGID" | "AGNI" => Column::Skip,
+        "ENVIRON" | "CGROUPS" | "SUPGIDS" | "SUPGRPS" => Column::Wide,
         "SHR" | "SHARE" | "SWAP" | "CODE" | "DATA" | "TRS" | "DRS" | "LIB" | "USED" | "RSan" | "RSfd" | "RSlk"
         | "RSsh" | "PSS" | "USS" | "SIZE" => Column::Size(format!("{format}.{name}")),
         _ => Column::Metric(format!("{format}.{name}")),
@@ -141,9 +144,11 @@ impl Header {
     pub fn task<'a>(&self, fields: &Fields<'a>, metric: &mut dyn FnMut(&str, f64, &'static str)) -> Option<Task<'a>> {
         let mut task = Task { arguments: self.arguments, ..Task::default() };
         let mut at = 0;
-        for column in &self.columns[..self.command] {
-            let word = fields.get(at);
+        for (nth, column) in self.columns[..self.command].iter().enumerate() {
+            // Bold in Markdown.
+            let word = fields.get(at).trim_matches('*');
             at += match column {
+                Column::Wide => self.words_of_wide(nth, fields, at),
                 Column::Started => words_of_start(fields, at),
                 // busybox prints `S <` for high priority.
                 Column::State if fields.get(at + 1) == "<" => 2,
@@ -174,6 +179,21 @@ impl Header {
             }
         }
         Some(task)
+    }
+}
+
+impl Header {
+    /// How many words a text with blanks has, from `at` on: as few as leave figures for the columns of figures behind it.
+    fn words_of_wide(&self, nth: usize, fields: &Fields<'_>, at: usize) -> usize {
+        let behind = &self.columns[nth + 1..self.command];
+        let fits = |from: usize| {
+            behind.iter().enumerate().all(|(i, column)| match column {
+                Column::Wide | Column::Skip | Column::User | Column::State | Column::Started => true,
+                _ => fields.get(from + i).starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.')),
+            })
+        };
+        let most = fields.len().saturating_sub(at + behind.len()).max(1);
+        (1..=most).find(|words| fits(at + words)).unwrap_or(1)
     }
 }
 
@@ -217,9 +237,9 @@ impl<'a> Task<'a> {
                 number(word.trim_end_matches('%')).inspect(|v| metric(name, *v, "%"));
             }
             Column::Metric(name) => {
-                number(word).inspect(|v| metric(name, *v, ""));
+                number(word).or_else(|| scaled(word, 1000.0)).inspect(|v| metric(name, *v, ""));
             }
-            Column::User | Column::Command | Column::Started | Column::Skip => {}
+            Column::User | Column::Command | Column::Started | Column::Wide | Column::Skip => {}
         }
     }
 

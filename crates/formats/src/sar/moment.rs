@@ -49,12 +49,12 @@ impl Moments {
     }
 }
 
-/// The length of an interval from what `sadf` says: nothing for events.
+/// The length of an interval from `sadf`'s field: none for events.
 pub(super) fn interval(text: &str) -> Option<f64> {
     text.parse::<u32>().ok().filter(|s| *s > 0).map(f64::from)
 }
 
-/// Restarts and comments that are told apart; a file has a handful.
+/// Restarts and comments that are distinguished; a file has a handful.
 const MAX_EVENTS: usize = 1 << 16;
 
 /// Restarts of the system and comments in its data file. Reports repeat them in each section.

@@ -136,7 +136,7 @@ impl Plan {
             }
             To::Add(table, place, factor) => self.target(table, Target { column, place, factor, adds: true }),
             To::Metric => {
-                // Kilobytes become bytes, and the name says no unit then.
+                // Kilobytes become bytes, and the name has no unit then.
                 let (name, unit, factor) = match header.strip_prefix("kb") {
                     Some(name) => (name, "B", 1024.0),
                     None if header.starts_with('%') => (header, "%", 1.0),
@@ -190,7 +190,7 @@ fn interrupts(headers: &[&str]) -> Option<Interrupts> {
     };
     match headers {
         ["intr", "cpu", "value"] => Some(Interrupts::Pairs(1, 2)),
-        // The name stands last in `--pretty` reports.
+        // The name is last in `--pretty` reports.
         ["INTR" | "intr", ..] | [.., "INTR"] => {
             let name = if headers.ends_with(&["INTR"]) { headers.len() - 1 } else { 0 };
             let values = headers.iter().enumerate().filter(|(i, _)| *i != name);

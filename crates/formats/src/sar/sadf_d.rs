@@ -1,6 +1,6 @@
 //! `sadf -d`: a header line for each section, and figures between semicolons.
 //!
-//! The columns of interrupts are headed `CPU*`: which CPUs they are is told by the section of the CPUs,
+//! The columns of interrupts are headed `CPU*`: which CPUs they are follows from the section of the CPUs,
 //! where a CPU that is offline has no line.
 
 use std::borrow::Cow;

@@ -73,7 +73,7 @@ enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// Where in the document a value stands.
+/// The place of a value in the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Level {
     /// Objects on the way to the hosts.
@@ -188,7 +188,7 @@ impl Reader<'_, '_> {
                 for (key, value) in entries {
                     match value {
                         Node::Leaf(leaf) => pairs.push((key.clone(), leaf.clone())),
-                        // Reads and writes of `io` have objects of their own.
+                        // Reads and writes of `io` have separate objects.
                         Node::Map(parts) if Section::of_element(name).is_some() => {
                             let leaves = parts.iter().filter_map(|(key, value)| match value {
                                 Node::Leaf(leaf) => Some((key.clone(), leaf.clone())),

@@ -45,7 +45,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 /// The section that has a column headed `field`, for a device or for none.
 fn section(device: &str, field: &str) -> Option<&'static Section> {
     let keyed = device != "-";
-    // Sensors begin with the name of a chip: what they are is told by names like `fan1`.
+    // Sensors begin with the name of a chip: their kind follows from names like `fan1`.
     let kind = device.trim_end_matches(|c: char| c.is_ascii_digit());
     let named = |s: &Section| s.key_index(field).is_some() && s.keys.first().is_some_and(|k| k.label == kind);
     SECTIONS.iter().find(|s| s.keys.is_empty() != keyed && (s.column(field).is_some() || named(s)))

@@ -1,6 +1,6 @@
 //! `sadf -x`: XML with an element for each interval, read event by event.
 //!
-//! Figures are attributes, but for memory, where they are elements of their own.
+//! Figures are attributes, but for memory, where they are separate elements.
 
 use std::io::BufReader;
 
@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Gathers the CPUs of an interrupt: each has an element of its own.
+    /// Gathers the CPUs of an interrupt: each has its own element.
     fn irq(&mut self, when: When, pairs: &mut Pairs) {
         let [(intr, _), (cpu, Leaf::Text(number)), (value, _)] = &pairs[..] else {
             self.elements.write(self.out, when, "interrupts", pairs);
@@ -245,6 +245,9 @@ fn time_parts(pairs: &Pairs) -> TimeParts {
     let mut parts = TimeParts::default();
     for (name, value) in pairs {
         if let Leaf::Text(value) = value {
+            // Old versions: `05-10-01`.
+            let dashed = name == "time" && value.len() == 8 && value.matches('-').count() == 2;
+            let value = if dashed { &value.replace('-', ":") } else { value };
             parts.take(name, value);
         }
     }

@@ -105,12 +105,12 @@ impl Cells for Leaves<'_> {
     }
 }
 
-/// What an element says of its time.
+/// The time of an element.
 #[derive(Debug, Default)]
 pub(super) struct TimeParts {
     pub(super) date: String,
     pub(super) time: String,
-    /// Whether it is said to be UTC; nothing is said in the oldest reports, which are in UTC.
+    /// Whether it is marked as UTC; the oldest reports have no mark and are in UTC.
     pub(super) utc: Option<bool>,
     pub(super) interval: String,
 }

@@ -217,7 +217,7 @@ impl Reader {
     #[cold]
     fn plan(&mut self, header: &str, fields: &Fields<'_>) -> (usize, usize) {
         let names: Vec<&str> = fields.iter().collect();
-        // CPUs come and go in the columns of interrupts: the first two names tell the kind.
+        // CPUs come and go in the columns of interrupts: the first two names show the kind.
         let kind: Box<str> = names.iter().take(2).copied().collect::<Vec<_>>().join(" ").into();
         let next = self.kinds.len();
         let kind = *self.kinds.entry(kind).or_insert(next);
@@ -279,7 +279,7 @@ impl Pace {
         Pace { clock, ticker, last: None, begin: Micros(0) }
     }
 
-    /// A header says that an interval begins at `time`.
+    /// A header: an interval begins at `time`.
     pub(super) fn begin(&mut self, time: Time, out: &mut Out<'_>) {
         self.last = None;
         self.begin = self.clock.at(time, out);

@@ -23,11 +23,11 @@ pub(super) trait Cells {
     fn value(&self, column: usize) -> Value;
 }
 
-/// What a cell says.
+/// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Number(f64),
-    /// A size with a unit of its own (`--human`), in bytes.
+    /// A size with its own unit (`--human`), in bytes.
     Bytes(f64),
     Missing,
     /// No number.
@@ -233,7 +233,7 @@ impl Writer {
     }
 
     /// One interrupt on one CPU, or on all. The sum over all interrupts belongs to the CPU; `alone`
-    /// says that there are no columns of single CPUs beside.
+    /// means that there are no columns of single CPUs beside.
     #[allow(clippy::too_many_arguments, reason = "each of four layouts calls it with the same parts")]
     fn interrupt(
         &mut self,

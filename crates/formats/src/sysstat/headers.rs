@@ -1,9 +1,9 @@
-//! What stands under each header line, made once for each that differs.
+//! The layout under each header line, made once for each that differs.
 
 /// More headers than any switch gives; an input with more of them is damaged.
 const MAX_HEADERS: usize = 256;
 
-/// What stands under the header lines of an input. Tools repeat them with every report, so that
+/// The layouts under the header lines of an input. Tools repeat them with every report, so that
 /// making a layout each time would cost as much as reading the rows.
 #[derive(Debug)]
 pub(crate) struct Headers<S> {
@@ -16,7 +16,7 @@ impl<S> Headers<S> {
         Headers { known: Vec::new(), current: None }
     }
 
-    /// Goes to what stands under the header line `line`, which is made by `make` if it is new.
+    /// Switches to the layout of the header line `line`, which is made by `make` if it is new.
     pub(crate) fn enter(&mut self, line: &str, make: impl FnOnce() -> S) -> &mut S {
         let found = self.known.iter().position(|(header, _)| **header == *line);
         let place = found.unwrap_or_else(|| {
@@ -30,7 +30,7 @@ impl<S> Headers<S> {
         &mut self.known[place].1
     }
 
-    /// What stands under the last header line.
+    /// The layout under the last header line.
     pub(crate) fn current(&self) -> Option<&S> {
         self.current.and_then(|place| self.known.get(place)).map(|(_, section)| section)
     }

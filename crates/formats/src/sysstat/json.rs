@@ -54,7 +54,7 @@ pub(crate) fn omits_first(head: &str) -> bool {
 /// Hands on the parts of all documents of `input`.
 pub(crate) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(Part<'_>, &mut Out<'_>)) {
     let mut reader = std::io::BufReader::new(Measured::new(input.bytes()));
-    // One document after another, each with a deserializer of its own that goes on in the reader.
+    // One document after another, each with its own deserializer that goes on in the reader.
     let mut documents = serde_json::Deserializer::from_reader(&mut reader);
     loop {
         let walk = Walk { level: Level::Document, on: &mut |part: Part<'_>| on(part, out) };
@@ -91,7 +91,7 @@ pub(crate) fn reports(
     });
 }
 
-/// Takes what a document says of its host: the name, and the date on which the tool was begun.
+/// Takes a document's facts on its host: the name, and the date on which the tool was begun.
 pub(crate) fn host(key: &str, value: &Value, times: &mut Times, out: &mut Out<'_>) {
     let text = value.as_str().unwrap_or("");
     if key == "nodename" {

@@ -1,8 +1,8 @@
 //! `mpstat -o JSON` of sysstat: processors, interrupts and soft interrupts.
 //!
-//! Its times of day mark the end of each report; the date stands in the head of the document. A
+//! Its times of day mark the end of each report; the date is in the head of the document. A
 //! document of a single report may be the average since boot (mpstat without an interval), but
-//! nothing in it tells that from a sample.
+//! nothing in it distinguishes that from a sample.
 
 use fenxi_model::{
     AnySchema, Micros, Place, Table,

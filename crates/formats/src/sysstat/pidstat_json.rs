@@ -60,7 +60,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// Takes what one section says of a task.
+/// Takes a task's fields of one section.
 fn gather(object: &Map<String, Value>, (t, dt): (Micros, Option<f64>), tasks: &mut Tasks, out: &mut Out<'_>) {
     let id = |key: &str| label(object, key).parse::<i64>().ok();
     let id = Id { pid: id("PID").or(id("TGID")), tid: id("TID") };

@@ -1,4 +1,4 @@
-//! Times of reports: those that stand before them, and those that are counted.
+//! Times of reports: those that precede them, and those that are counted.
 
 use fenxi_model::Micros;
 use jiff::{
@@ -9,7 +9,7 @@ use jiff::{
 
 use crate::{Clock, Out, Relative, Ticker, civil_date, civil_time, ctime};
 
-/// The time that stands before a report.
+/// The time before a report.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stamp {
     /// A date and time in the zone of the host.
@@ -45,9 +45,11 @@ impl Stamp {
 pub(crate) struct Times {
     clock: Clock,
     ticker: Ticker,
+    /// The date in the tool's head.
+    head: Option<Date>,
     /// Counts reports that have no time.
     counter: Option<Relative>,
-    /// Length of a report, if something but stamps tells.
+    /// Length of a report, if something but stamps shows it.
     usual: Option<f64>,
     /// The time of the report to come.
     stamp: Option<Micros>,
@@ -59,10 +61,10 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn new(out: &Out<'_>, ticker: Ticker, usual: Option<f64>) -> Times {
         let clock = Clock::new(out.hints());
-        Times { clock, ticker, counter: None, usual, stamp: None, last: None, dt: None }
+        Times { clock, ticker, head: None, counter: None, usual, stamp: None, last: None, dt: None }
     }
 
-    /// Something in a report tells how long it is.
+    /// Something in a report shows how long it is.
     pub(crate) fn usual_is(&mut self, seconds: f64) {
         self.usual = Some(seconds);
     }
@@ -71,6 +73,10 @@ impl Times {
     pub(crate) fn begin(&mut self, date: Date) {
         self.clock.set_date(date);
         self.ticker.restart();
+        // Another day's head: what was counted from the last one ends.
+        if self.head.replace(date).is_some_and(|last| last != date) {
+            (self.counter, self.last) = (None, None);
+        }
     }
 
     /// The time of the report to come.
@@ -100,9 +106,9 @@ impl Times {
         let counter = match (&mut self.counter, self.last) {
             (Some(counter), _) => counter,
             // A run of one report needs no interval.
-            (None, None) if boot => return (Relative::elapsed(out).now(), None),
+            (None, None) if boot => return (Relative::elapsed_on(self.head, out).now(), None),
             (None, Some(last)) if boot => return (last, None),
-            (None, None) => self.counter.insert(Relative::new(out, self.usual)),
+            (None, None) => self.counter.insert(Relative::on(self.head, out, self.usual)),
             (None, Some(last)) => self.counter.insert(Relative::since(last, out, self.usual)),
         };
         if boot {
@@ -224,7 +230,7 @@ fn half_of_day(text: &str) -> (Option<Half>, &str) {
         ("오전", Half::Am),
         ("오후", Half::Pm),
     ];
-    // Nearly always a figure or a name stands there.
+    // Nearly always a figure or a name is there.
     if !matches!(text.as_bytes().first(), Some(b'A' | b'P' | b'a' | b'p' | 0x80..)) {
         return (None, text);
     }

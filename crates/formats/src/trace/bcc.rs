@@ -2,7 +2,7 @@
 //! cpudist, bitesize and many more.
 //!
 //! Bounds are inclusive (`4 -> 7`). With an interval each distribution is of the interval; a line with
-//! the time of day stands before it, or none.
+//! the time of day precedes it, or none.
 
 use fenxi_model::catalog::{histogram, metric};
 
@@ -29,13 +29,20 @@ Tracing block device I/O... Hit Ctrl-C to end.
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    Sure::Certain.when(head.any(|line| header(line).is_some()))
+    Sure::Certain.when(head.any(|line| header(line).is_some() || header_of_perf_tools(line).is_some()))
 }
 
 /// `     usecs               : count     distribution` gives what was measured.
 fn header(line: &str) -> Option<&str> {
     let (name, rest) = line.split_once(" : ")?;
     rest.split_ascii_whitespace().eq(["count", "distribution"]).then_some(name.trim())
+}
+
+/// `  >=(ms) .. <(ms)   : I/O      |Distribution   |` of perf-tools' iolatency, whose bounds are those of the next bucket, too.
+fn header_of_perf_tools(line: &str) -> Option<&str> {
+    let (bounds, rest) = line.split_once(" : ")?;
+    let unit = bounds.trim().strip_prefix(">=(")?.split_once(") .. <(")?.0;
+    (rest.contains("|Distribution") && bounds.trim().ends_with(')')).then_some(unit)
 }
 
 /// `        16 -> 31         : 43       |****     |`, or `        3          : 12       |**  |`.
@@ -85,7 +92,7 @@ struct Reader {
     clock: Clock,
     ticker: Ticker,
     moments: Moments,
-    /// What the tool says that it traces.
+    /// What the tool traces, by its own line.
     traced: String,
     /// `disk = sda` before a distribution: what it is of.
     section: Option<(String, String)>,
@@ -98,6 +105,9 @@ struct Current {
     name: String,
     labels: String,
     at: (Option<fenxi_model::Micros>, Option<f64>),
+    unit: String,
+    /// Whether the upper bound of a bucket is the lower one of the next.
+    half_open: bool,
 }
 
 impl Reader {
@@ -106,7 +116,11 @@ impl Reader {
         if bare.is_empty() {
             return;
         }
-        if let Some(name) = header(line) {
+        if let Some(unit) = header_of_perf_tools(line) {
+            let at = self.moments.of("iolatency", out);
+            let (name, labels) = (format!("iolatency {unit}"), String::new());
+            self.current = Some(Current { name, labels, at, unit: unit.to_owned(), half_open: true });
+        } else if let Some(name) = header(line) {
             let mut labels = String::new();
             if !self.traced.is_empty() {
                 label(&mut labels, "traced", &self.traced);
@@ -115,14 +129,16 @@ impl Reader {
                 label(&mut labels, &key, &value);
             }
             let at = self.moments.of(&format!("{name} {labels}"), out);
-            self.current = Some(Current { name: name.to_owned(), labels, at });
+            let of = unit(name).to_owned();
+            self.current = Some(Current { name: name.to_owned(), labels, at, unit: of, half_open: false });
         } else if let Some(time) = time(line) {
             let t = self.clock.at(time, out);
             self.moments.stamp(t, self.ticker.tick(t));
             self.current = None;
         } else if let (Some((lo, hi, count)), Some(current)) = (row(line), &self.current) {
+            let hi = if current.half_open { hi - 1.0 } else { hi };
             let ((t, dt), name) = (current.at, current.name.as_str());
-            out.bucket(t, dt, name, &current.labels, lo, hi, unit(name), count);
+            out.bucket(t, dt, name, &current.labels, lo, hi, &current.unit, count);
         } else if bare.starts_with("avg = ") {
             self.sums(bare, out);
         } else if let Some(traced) = bare.strip_prefix("Tracing ") {

@@ -116,7 +116,7 @@ struct Reader {
     elapsed: Option<Relative>,
     times: Option<Relative>,
     layout: Option<Layout>,
-    /// The time that stands on a line of its own, and the interval that ended then.
+    /// The time on a separate line, and the interval that ended then.
     stamp: (Option<Micros>, Option<f64>),
     /// I/Os of a second, by device and operation: how many, their time, those in a queue and the time there.
     second: Option<i64>,

@@ -1,7 +1,7 @@
 //! Stacks of bcc and libbpf-tools that are not folded: `offcputime` and `profile`.
 //!
 //! A stack is printed from the innermost frame outwards, the kernel's before the program's; then who it was, and the microseconds
-//! off the CPU or the samples. The tool's first line says which; without it (libbpf-tools) a stack through the scheduler is time
+//! off the CPU or the samples. The tool's first line has which; without it (libbpf-tools) a stack through the scheduler is time
 //! off the CPU, and another is not taken.
 
 use fenxi_model::{Micros, catalog::stack};
@@ -110,7 +110,7 @@ fn write(
         matches!(name, "schedule" | "__schedule" | "finish_task_switch") || name.starts_with("finish_task_switch.")
     });
     let Some(kind) = kind.or(scheduler.then_some(Kind::OffCpu)) else {
-        out.unknown(at, comm, "neither samples nor time off the CPU, as no line says");
+        out.unknown(at, comm, "neither samples nor time off the CPU, as no line names which");
         return;
     };
     let outwards: Vec<&str> = frames.iter().rev().map(String::as_str).collect();

@@ -79,7 +79,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// Lines without a figure: titles, and what it says while it runs.
+/// Lines without a figure: titles, and messages while it runs.
 fn passed_over(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with("THREADS ") || line.starts_with("Tracing...") || line == "^C"

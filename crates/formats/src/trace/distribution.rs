@@ -8,7 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 use super::report::Reports;
 use crate::Out;
 
-/// Distributions of one report that are told apart; beyond, the report ends.
+/// Distributions of one report that are distinguished; beyond, the report ends.
 const MAX_SEEN: usize = 1 << 16;
 
 /// The time of each distribution: when one comes again, another report has begun.
@@ -23,7 +23,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// The content says when the report that begins now was made.
+    /// Sets the time of the report that begins now, from the content.
     pub(super) fn stamp(&mut self, t: Micros, dt: Option<f64>) {
         self.seen.clear();
         self.now = self.reports.ended(t);

@@ -122,6 +122,13 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             continue;
         }
         bars.end(out);
+        // It ends what was traced, and names nothing.
+        if line.trim() == "^C" {
+            if let Some((at, line)) = before.take() {
+                told(at, &line, &mut others);
+            }
+            continue;
+        }
         // The keys of an aggregation stand in columns.
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if let Some((at, line)) = before.replace((at, words.join(" ").trim_end_matches(':').to_owned())) {

@@ -1,7 +1,7 @@
 //! Stacks that DTrace aggregates: `@[stack()] = count()`, also with `ustack()` and names as keys.
 //!
 //! A stack is printed from the innermost frame outwards, its keys on a line before it, and its count below it. DTrace does
-//! not say what it counted: numbers are taken for samples. With `profile-997` each stands for 1/997 s of a CPU. The fixtures are written
+//! not say what it counted: numbers are taken for samples. With `profile-997` each is 1/997 s of a CPU. The fixtures are written
 //! by hand.
 
 use fenxi_model::{Micros, catalog::stack};
@@ -75,7 +75,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(own && !head.any(header))
 }
 
-/// Whose stack comes: what stands before it.
+/// Whose stack comes: the line before it.
 #[derive(Default)]
 struct Keys {
     comm: Option<String>,
@@ -140,7 +140,7 @@ fn described(line: &str) -> Option<&str> {
     rest.trim_start().starts_with("matched").then(|| probe.trim())
 }
 
-/// How long a sample of each CPU stands for.
+/// The time of a sample of each CPU.
 fn period(probe: &str) -> Option<f64> {
     let rate = probe.rsplit(':').next()?.strip_prefix("profile-")?;
     let hertz: f64 = rate.strip_suffix("hz").unwrap_or(rate).parse().ok()?;

@@ -1,6 +1,6 @@
 //! Stacks that were folded already, as flame graphs take them: `main;outer;inner 12`.
 //!
-//! Whether the outermost name is a program or a function is not told; it stays in the stack. Equal
+//! Whether the outermost name is a program or a function is unknown; it stays in the stack. Equal
 //! stacks are added up.
 
 use fenxi_model::catalog::stack;

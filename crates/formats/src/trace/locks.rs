@@ -8,10 +8,10 @@ use crate::Out;
 /// Distinct places that are held before they are written, however incomplete.
 const MAX_PLACES: usize = 1 << 20;
 
-/// What lock events are told apart by.
+/// What identifies lock events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
-    /// As the `event` column tells it.
+    /// As in the `event` column.
     pub(super) event: &'a str,
     pub(super) lock: &'a str,
     pub(super) caller: &'a str,

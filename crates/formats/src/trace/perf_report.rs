@@ -2,7 +2,7 @@
 //!
 //! `self` is what was sampled in the code itself, `children` includes what it called; `Overhead` is the former. Shares are of the
 //! event's periods and rounded to hundredths of a percent. Call chains under a row are left out: `perf script` has them whole. A
-//! report cuts branches off below a limit, repeats them under each caller, and says neither whether shares are of the row or of
+//! report cuts branches off below a limit, repeats them under each caller, and shows neither whether shares are of the row or of
 //! all samples nor which end is the caller, so that no samples of stacks follow from it.
 
 use fenxi_model::Micros;
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// What tells the report's figures from those of others: a report for each CPU has the same symbols.
+    /// What distinguishes the report's figures from those of others: a report for each CPU has the same symbols.
     fn labels(&self, out: &Out<'_>) -> Labels {
         let mut labels = Labels::of("event", &self.event);
         labels.push("file", out.hints().label.as_deref().unwrap_or(""));
@@ -142,7 +142,7 @@ impl Reader {
     fn row(&mut self, at: u64, line: &str, out: &mut Out<'_>) {
         let first = line.split_ascii_whitespace().next().unwrap_or("");
         let is_share = first.strip_suffix('%').and_then(number).is_some();
-        // A chain has bars and names; a share in it stands alone or between dashes.
+        // A chain has bars and names; a share in it is alone or between dashes.
         if !is_share {
             if self.columns.is_empty() {
                 self.others.add(at, line.trim());

@@ -1,7 +1,7 @@
 //! `perf script`: samples with their stacks, as text with any choice of fields (`-F`).
 //!
-//! Equal stacks are added up while they are read. A sample of a clock stands for the time that its
-//! period says; one of cycles for that of the sampling frequency, which only `--header` tells. Where
+//! Equal stacks are added up while they are read. A sample of a clock represents the time of its
+//! period; one of cycles that of the sampling frequency, which only `--header` has. Where
 //! the periods of an event differ, its samples are weighed by them, as `perf report` does. The
 //! default output names the thread, not the process: samples of equal programs are then added up.
 
@@ -52,7 +52,7 @@ fn sniff(head: &Head<'_>) -> Sure {
         }
         after_frame = is_frame;
     }
-    // With fewer fields only the place of the frames' addresses tells it, and that there is nothing else.
+    // With fewer fields only the place of the frames' addresses shows it, and that there is nothing else.
     Sure::Likely.when(frames > 1 && others == 0)
 }
 
@@ -81,7 +81,7 @@ fn is_printed_frame(line: &str) -> bool {
         && !name.trim().is_empty()
 }
 
-/// What a sample's own line says.
+/// The fields of a sample's own line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample<'a> {
     comm: &'a str,
@@ -116,7 +116,7 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     Some(sample)
 }
 
-/// Finds the time, a word like `14270.268935:`; gives what stands before and behind.
+/// Finds the time, a word like `14270.268935:`; gives the text before and behind.
 fn split_time(line: &str) -> Option<(&str, f64, &str)> {
     let mut from = 0;
     while let Some(at) = line.get(from..)?.find(": ").or_else(|| line.get(from..)?.strip_suffix(':').map(str::len)) {
@@ -142,7 +142,7 @@ fn untimed(line: &str) -> Option<Sample<'_>> {
         let at = line.rfind(' ').map_or(0, |i| i + 1);
         sample.event = line.get(at..)?;
         before = line.get(..at)?.trim_end();
-        // A thread and a period may stand before it.
+        // A thread and a period may precede it.
         let mut words = before.rsplit(' ');
         if let (Some(period), Some(tid)) = (words.next(), words.find(|w| !w.is_empty()))
             && whole(period).is_some()
@@ -215,7 +215,7 @@ fn is_end_of_walk(line: &str) -> bool {
     line.trim().strip_prefix("0 ").is_some_and(|rest| rest.trim_start().starts_with("[unknown]"))
 }
 
-/// Whether what stands in the brackets at a frame's end is its file, rather than the parameters of a function.
+/// Whether the brackets at a frame's end have its file, rather than the parameters of a function.
 fn is_file(name: &str, text: &str) -> bool {
     let known = text.starts_with(['/', '[']) || text == "inlined" || function(name) != name;
     known || (text.contains('.') && !text.contains([' ', ',', ':', '*', '&']))

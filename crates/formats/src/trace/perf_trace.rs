@@ -1,6 +1,6 @@
 //! `perf trace -s`: system calls of each thread, counted and timed.
 //!
-//! A thread stands as `name (tid), N events, share`, and is given as a process; its calls follow, with their times in
+//! A thread is written `name (tid), N events, share`, and is given as a process; its calls follow, with their times in
 //! milliseconds. Versions differ in the columns: they are read by their headers.
 
 use fenxi_model::catalog::syscall;

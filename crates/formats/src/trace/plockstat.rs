@@ -122,7 +122,7 @@ impl Reader {
             self.end_of_run(out);
             self.pid = Some(pid);
         } else if let Some(notice) = line.strip_prefix("plockstat: ") {
-            // What it says about the process it watched, and the program that -V shows.
+            // Its lines about the process it watched, and the program that -V shows.
             if let Some(pid) = notice.strip_prefix("pid ").and_then(word).and_then(|(pid, _)| pid.parse().ok()) {
                 self.pid = Some(pid);
             }

@@ -41,7 +41,7 @@ enum Report {
     Counts,
 }
 
-/// `CPU Times for PID 7700,`: what, and for whom.
+/// `CPU Times for PID 7700,`: the kind, and the processes.
 fn title(line: &str) -> Option<(Report, &str)> {
     const TITLES: [(&str, Report); 3] = [
         ("Elapsed Times for ", Report::Elapsed),
@@ -49,15 +49,15 @@ fn title(line: &str) -> Option<(Report, &str)> {
         ("Syscall Counts for ", Report::Counts),
     ];
     let line = line.trim().strip_suffix(',')?;
-    TITLES.iter().find_map(|(head, report)| line.strip_prefix(head).map(|whom| (*report, whom)))
+    TITLES.iter().find_map(|(head, report)| line.strip_prefix(head).map(|subject| (*report, subject)))
 }
 
 /// The program and process that a title names.
-fn owner(whom: &str) -> (Option<&str>, Option<i64>) {
-    if let Some(pid) = whom.strip_prefix("PID ") {
+fn owner(subject: &str) -> (Option<&str>, Option<i64>) {
+    if let Some(pid) = subject.strip_prefix("PID ") {
         return (None, pid.trim().parse().ok());
     }
-    let named = ["processes ", "process ", "command "].iter().find_map(|head| whom.strip_prefix(head));
+    let named = ["processes ", "process ", "command "].iter().find_map(|head| subject.strip_prefix(head));
     (named.map(str::trim), None)
 }
 
@@ -65,14 +65,14 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reports = Reports::default();
     let mut calls = Syscalls::default();
     let mut seen: Vec<Report> = Vec::new();
-    let mut whom = String::new();
+    let mut subject = String::new();
     while input.line().is_some() {
         let (at, line) = (input.number(), input.text());
         if let Some((report, next)) = title(line) {
-            if whom != next || seen.contains(&report) {
+            if subject != next || seen.contains(&report) {
                 flush(&mut reports, &mut calls, out);
                 seen.clear();
-                next.clone_into(&mut whom);
+                next.clone_into(&mut subject);
             }
             seen.push(report);
             let (comm, pid) = owner(next);
@@ -106,7 +106,7 @@ fn figures(report: Report, value: f64) -> Figures {
     }
 }
 
-/// Lines without a figure of their own: headers, totals that follow from the rows, what it says
+/// Lines without a new figure: headers, totals that follow from the rows, messages
 /// while it runs.
 fn passed_over(line: &str) -> bool {
     let line = line.trim();

@@ -1,4 +1,4 @@
-//! When a report was made that says how long it observed, if at all, but not when.
+//! When a report was made that has how long it observed, if at all, but not when.
 
 use fenxi_model::Micros;
 
@@ -16,7 +16,7 @@ impl Reports {
         self.last
     }
 
-    /// The report says itself when it ended.
+    /// The report has its own end.
     pub(super) fn ended(&mut self, t: Micros) -> Option<Micros> {
         self.last = Some(t);
         self.last

@@ -32,14 +32,14 @@ struct Sum {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Amount {
     pub(super) samples: f64,
-    /// The time that they stand for, where they tell it themselves.
+    /// The time that they represent, where they have it.
     pub(super) time_s: Option<f64>,
-    /// How many of the sampled event they stand for, where each tells it.
+    /// How many of the sampled event they represent, where each has it.
     pub(super) period: Option<f64>,
 }
 
 impl Amount {
-    /// So many samples, of which nothing else is told.
+    /// So many samples, without anything else.
     pub(super) fn of(samples: f64) -> Amount {
         Amount { samples, time_s: None, period: None }
     }
@@ -68,7 +68,7 @@ impl Event {
     }
 
     /// The samples of a stack: by its share of the periods where these differ. With a sampling frequency they do,
-    /// and the first samples stand for next to nothing.
+    /// and the first samples represent next to nothing.
     fn weigh(&self, amount: Amount) -> Amount {
         let total = self.period.filter(|total| self.same.is_none() && *total > 0.0);
         let Some((total, period)) = total.zip(amount.period) else { return amount };
@@ -77,7 +77,7 @@ impl Event {
     }
 }
 
-/// Events that are told apart for their weights; of more the samples are counted.
+/// Events that are distinguished for their weights; of more the samples are counted.
 const MAX_EVENTS: usize = 256;
 
 /// Whose stack it is.
@@ -85,7 +85,7 @@ const MAX_EVENTS: usize = 256;
 pub(super) struct Owner<'a> {
     pub(super) comm: Option<&'a str>,
     pub(super) pid: Option<i64>,
-    /// What was sampled, as the `event` column tells it.
+    /// What was sampled, as in the `event` column.
     pub(super) event: &'a str,
 }
 
@@ -144,7 +144,7 @@ impl Stacks {
 
     /// Writes all stacks in the order in which they first came.
     ///
-    /// Each sample stands for `sample_s` seconds where its own time is not known.
+    /// Each sample represents `sample_s` seconds where its own time is not known.
     pub(super) fn flush(&mut self, out: &mut Out<'_>, t: Option<Micros>, dt: Option<f64>, sample_s: Option<f64>) {
         let mut sums: Vec<_> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(_, sum)| sum.order);

@@ -1,6 +1,6 @@
 //! `strace -c`: system calls counted and timed.
 //!
-//! The seconds are CPU time in the kernel unless `-w` was given, which nothing in the text tells.
+//! The seconds are CPU time in the kernel unless `-w` was given, which the text does not show.
 //! Columns can be chosen (`-U`); only the number of errors may be empty. With `-C` the summary
 //! follows the calls themselves, which are not read. A program that changes its personality has a
 //! summary for each; they are added up.
@@ -74,7 +74,7 @@ fn sniff(head: &Head<'_>) -> Sure {
         }
         after_header = header(line).is_some();
     }
-    // With -C the summary stands at the end, after any number of calls.
+    // With -C the summary is at the end, after any number of calls.
     Sure::Likely.when(head.lines().take(20).filter(|l| single_call(l)).count() > 5)
 }
 
@@ -91,7 +91,7 @@ fn single_call(line: &str) -> bool {
     }
     let name = line.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let call = name > 0 && line.as_bytes().get(name) == Some(&b'(');
-    // What a call gave stands in a column of its own, after blanks.
+    // What a call gave is in a separate column, after blanks.
     let gave = |rest: &str| rest.starts_with(' ') && rest.trim_start().starts_with("= ");
     call && (line.split(')').skip(1).any(gave) || line.ends_with("<unfinished ...>"))
 }

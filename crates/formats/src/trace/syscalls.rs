@@ -5,6 +5,9 @@ use rustc_hash::FxHashMap;
 
 use crate::Out;
 
+/// Lines that belong to nothing and are kept, and characters of one.
+const MOST_KEPT: usize = 500;
+const LONGEST_KEPT: usize = 400;
 /// More names than any kernel has calls; what is beyond is written early.
 const MAX_NAMES: usize = 1 << 16;
 
@@ -79,22 +82,25 @@ impl Syscalls {
 /// Lines that belong to nothing, of which there may be very many: the traced program's own output.
 #[derive(Debug, Default)]
 pub(super) struct Others {
-    first: Option<(u64, String)>,
+    /// The first of them: another format may know them.
+    kept: Vec<(u64, String)>,
     count: u64,
 }
 
 impl Others {
     pub(super) fn add(&mut self, at: u64, line: &str) {
         self.count += 1;
-        if self.first.is_none() {
-            self.first = Some((at, line.chars().take(200).collect()));
+        if self.kept.len() < MOST_KEPT {
+            self.kept.push((at, line.chars().take(LONGEST_KEPT).collect()));
         }
     }
 
     /// One note for all of them.
     pub(super) fn tell(&mut self, out: &mut Out<'_>) {
-        if let Some((at, line)) = self.first.take() {
+        let mut kept = std::mem::take(&mut self.kept).into_iter();
+        if let Some((at, line)) = kept.next() {
             out.unknown(at, &line, &format!("{} lines are no part of a summary, the first", self.count));
         }
+        kept.for_each(|(at, line)| out.unread(at, &line));
     }
 }

@@ -1,7 +1,7 @@
 //! `truss -c` of Solaris, AIX and FreeBSD: system calls counted, and the CPU time spent in them.
 //!
 //! Calls with sub-functions come several times under one name; they are added up. On FreeBSD the
-//! times are elapsed ones, and only the totals' line tells the two apart.
+//! times are elapsed ones, and only the totals' line distinguishes the two.
 
 use fenxi_model::catalog::syscall;
 

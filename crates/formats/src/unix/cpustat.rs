@@ -1,7 +1,7 @@
 //! `cpustat` and `cputrack` of Solaris and illumos: hardware counters of each CPU or thread.
 //!
 //! Times are seconds since the tool began; counts are those of the interval, and a last `total` line
-//! repeats their sum. What `pic0` and `pic1` count stands behind the values or in the command line.
+//! repeats their sum. What `pic0` and `pic1` count is after the values or in the command line.
 
 use fenxi_model::{Micros, catalog::metric};
 use rustc_hash::FxHashMap;

@@ -50,7 +50,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             }
             return;
         }
-        // What mdb says before, and what is typed there.
+        // What mdb prints before, and what is typed there.
         if !in_table || line.is_empty() || line.starts_with("---") || line.starts_with('>') {
             return;
         }
@@ -59,7 +59,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         if name == "Total" {
             write(&classes, out);
         }
-        // The number of pages that there are stands below the total.
+        // The number of all pages is below the total.
         in_table = name != "Physical";
     });
 }
@@ -78,7 +78,7 @@ fn class(line: &str) -> Option<(&str, f64)> {
 fn write(classes: &[(String, f64)], out: &mut Out<'_>) {
     let of = |name: &str| classes.iter().find(|(class, _)| class == name).map(|(_, bytes)| *bytes);
     let free: Vec<f64> = classes.iter().filter(|(name, _)| name.starts_with("Free")).map(|(_, bytes)| *bytes).collect();
-    // It was printed when the file was written, as mdb says no time.
+    // It was printed when the file was written, as mdb prints no time.
     let t = out.modified();
     let mut row = out.row(&TABLE, t, None);
     row.f64(mem::total_bytes, of("Total")).f64(mem::anon_bytes, of("Anon")).f64(mem::cached_bytes, of("Page cache"));

@@ -100,7 +100,7 @@ impl Reader {
         if is_header(&words) {
             self.header(&words);
         } else if fields.len() == 1 || self.columns.is_empty() {
-            // A long address has a line of its own below (`ff01::1%lo0`).
+            // A long address has a separate line below (`ff01::1%lo0`).
             if self.columns.is_empty() {
                 out.unknown(number, line, "values before any header");
             }
@@ -163,7 +163,7 @@ impl Reader {
     }
 }
 
-/// What an interface did since boot, as far as one report tells.
+/// What an interface did since boot, by one report.
 fn totals(name: &str, counts: &Counts, t: Micros, out: &mut Out<'_>) {
     out.since_boot(true);
     let labels = format!("interface={name}");

@@ -1,7 +1,7 @@
 //! `netstat -w N` of the BSDs and macOS, `netstat -i N` and `netstat -I IF N` of Solaris, AIX and HP-UX:
 //! packets in and out in each interval, of one interface and of all together.
 //!
-//! Everything is a count over the interval. Where two groups of columns stand side by side (not on
+//! Everything is a count over the interval. Where two groups of columns are side by side (not on
 //! BSD and macOS) the first row is since boot. Retransmissions and the like are not among them.
 
 use fenxi_model::{Micros, Place, catalog::net, place::F64};
@@ -162,7 +162,7 @@ fn totals(name: &str, group: &Group, cells: &Fields<'_>, t: Micros, out: &mut Ou
     }
 }
 
-/// The class that a name tells for sure.
+/// The class that a name shows for sure.
 pub(super) fn class(name: &str) -> Option<&'static str> {
     let is = |driver: &str| name.strip_prefix(driver).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     if is("lo") {

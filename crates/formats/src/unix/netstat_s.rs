@@ -2,7 +2,7 @@
 //! Linux (`5 segments sent out`), once or several times: counters of the protocols since boot.
 //!
 //! From the second report on counters become rates. Sentences are compared without their plurals and
-//! without what stands in brackets.
+//! without what is in brackets.
 
 use fenxi_model::{
     AnySchema, Micros, Place, Table,
@@ -262,7 +262,7 @@ fn write_metric(report: &Report, name: &str, value: Option<f64>, unit: &str, out
     row.str(metric::unit, Some(unit).filter(|u| !u.is_empty()));
 }
 
-/// The words without what stands in brackets and without plurals.
+/// The words without what is in brackets and without plurals.
 fn normal(words: &str) -> String {
     let mut text = String::with_capacity(words.len());
     let mut depth = 0u32;

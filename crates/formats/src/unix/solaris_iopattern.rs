@@ -1,7 +1,7 @@
 //! Reads and writes of each file system by how they follow each other: a DTrace script for Solaris.
 //!
 //! A block for each file system has a line for sequential, random and page operations (of mapped files) and a total, which
-//! follows from them. Right of them stand other operations, of the file system as a whole.
+//! follows from them. Right of them are other operations, of the file system as a whole.
 
 use fenxi_model::{
     Micros,
@@ -85,7 +85,7 @@ impl Block {
             return self.other(rest, out);
         }
         if self.mount.is_empty() {
-            // What page operations came of stands before the tables.
+            // The origin of page operations is before the tables.
             return line.starts_with("FYI: ") || line.starts_with("fop_");
         }
         let mut words = line.split_ascii_whitespace();

@@ -57,7 +57,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.has_words("minf mjf xcal intr ithr csw"))
 }
 
-/// What a row stands for.
+/// What a row is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     /// One processor.
@@ -231,13 +231,13 @@ impl Reader {
 }
 
 /// How many processors there are at least, by the numbers of those that the first blocks show: later ones may be left
-/// out. Of a text whose command has a filter, nobody knows it.
+/// out. Of a text whose command has a filter, it is unknown.
 fn cpus_shown(head: &str) -> u32 {
     let filtered = |line: &str| line.contains("mpstat") && ["grep", "awk", "sed"].iter().any(|f| line.contains(f));
     if head.lines().any(filtered) {
         return u32::MAX;
     }
-    // Those that were added or removed later are told.
+    // Those that were added or removed later are noted.
     let first = head.lines().take_while(|line| !line.trim_end().ends_with(">>"));
     let rows = first.filter(|line| line.split_ascii_whitespace().count() > 12);
     let numbers = rows.filter_map(|line| line.split_ascii_whitespace().next()?.parse::<u32>().ok());

@@ -59,7 +59,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 /// One report being read.
 struct Snapshot {
     t: Micros,
-    /// The seconds since the one before; None where nothing tells them.
+    /// The seconds since the one before; None where unknown.
     dt: Option<f64>,
     counters: Vec<(String, f64)>,
 }

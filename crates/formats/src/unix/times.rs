@@ -1,6 +1,6 @@
 //! When blocks are, in the outputs of tools that print times only if asked to.
 //!
-//! A time may stand on a line of its own before each block (`-T d`, `-T u`, `date` in a loop), in
+//! A time may be on a separate line before each block (`-T d`, `-T u`, `date` in a loop), in
 //! front of every line (a filter that adds it), once at the top, or nowhere; OSWatcher puts its own
 //! before each run of the tool (`zzz ***Thu Sep 17 10:11:12 PDT 2009`). Where there is none the
 //! interval comes from `--interval`, or from the command line that is pasted above the output.
@@ -17,13 +17,13 @@ const MAX_CHANGES: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    /// Letters of options with an argument of their own.
+    /// Letters of options with an argument.
     pub(crate) takes: &'static str,
     /// The one of them whose argument is the interval, where it is an option.
     pub(crate) every: Option<char>,
     /// Whether its lines begin with counters, of which one may look like seconds since the epoch.
     pub(crate) counters: bool,
-    /// Seconds between its samples when nobody says otherwise.
+    /// Seconds between its samples by default.
     pub(crate) default_s: f64,
     /// Whether its first block is since boot (or since the start of each process).
     pub(crate) first_since_boot: bool,
@@ -53,7 +53,7 @@ impl Tool {
     }
 }
 
-/// Gives blocks their times and tells which of them are since boot.
+/// Gives blocks their times and finds which of them are since boot.
 pub(crate) struct Times {
     tool: Tool,
     clock: Clock,
@@ -65,7 +65,7 @@ pub(crate) struct Times {
     interval_s: Option<f64>,
     since_boot: bool,
     changes: Vec<String>,
-    /// What was last said about the system's size.
+    /// The last line about the system's size.
     configuration: String,
 }
 
@@ -107,7 +107,7 @@ impl Times {
         stamp.rest
     }
 
-    /// The next block is at this time of day, which stands in a column of its own.
+    /// The next block is at this time of day, which is in a separate column.
     pub(crate) fn at(&mut self, time: Time, out: &mut Out<'_>) {
         self.stamps = self.stamps.saturating_add(1);
         self.stamp = Some(self.clock.at(time, out));
@@ -141,7 +141,7 @@ impl Times {
         watcher || line == "^C" || line == "State change"
     }
 
-    /// Whether the line says how large the system is, as AIX' tools do on top; it becomes a fact when
+    /// Whether the line has the size of the system, as AIX' tools do on top; it becomes a fact when
     /// it is another than before.
     pub(crate) fn configuration(&mut self, line: &str, out: &mut Out<'_>) -> bool {
         let Some(text) = configuration(line) else { return false };
@@ -158,7 +158,7 @@ impl Times {
         self.ticker.restart();
     }
 
-    /// Whether the content tells when its blocks are, or how far apart.
+    /// Whether the content shows when its blocks are, or how far apart.
     pub(crate) fn are_told(&self) -> bool {
         self.interval_s.is_some() || self.stamps > 1
     }
@@ -200,6 +200,13 @@ impl Times {
     }
 }
 
+/// The interval in a command line of the tool called `name`, whose options of the letters `takes` have an argument; None where
+/// the line is no such command, or says none.
+pub(crate) fn interval_of(line: &str, name: &'static str, takes: &'static str) -> Option<f64> {
+    let tool = Tool { name, takes, every: None, counters: false, default_s: 1.0, first_since_boot: true };
+    command(line, tool).flatten()
+}
+
 /// The interval in `Using 10 secs`, with which collectors of Sun's support (GUDS) head what they start.
 fn using(line: &str) -> Option<f64> {
     let mut words = line.split_ascii_whitespace().map(|word| word.trim_end_matches(['.', ',', ':']));
@@ -215,7 +222,7 @@ fn configuration(line: &str) -> Option<&str> {
     label.eq_ignore_ascii_case(LABEL).then_some(text.trim())
 }
 
-/// Whether the beginning of an input says how large the system is, which AIX' tools do since 5.3.
+/// Whether the beginning of an input has the size of the system, which AIX' tools do since 5.3.
 pub(crate) fn tells_configuration(input: &Input<'_>) -> bool {
     Head { text: &input.head() }.any(|line| configuration(line).is_some())
 }

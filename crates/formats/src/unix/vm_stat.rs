@@ -1,6 +1,6 @@
 //! `vm_stat` of macOS: once, as a list, or with an interval, as rows.
 //!
-//! Everything is in pages, whose size stands in the title. In rows the first seven columns and those
+//! Everything is in pages, whose size is in the title. In rows the first seven columns and those
 //! of the compressor are amounts at a moment, the others counts over the interval. The tool forgets
 //! what it had counted whenever it prints its header: the row after it is since boot.
 
@@ -74,7 +74,7 @@ const NAMES: &[(&str, &str, To)] = &[
     ("swapouts", "Swapouts", To::Pages(vm::swap_out_pages_per_s)),
 ];
 
-/// What one row or list says, in the order of [`NAMES`]; NaN where it says nothing.
+/// The values of one row or list, in the order of [`NAMES`]; NaN where missing.
 type Pages = [f64; NAMES.len()];
 
 struct Reader {

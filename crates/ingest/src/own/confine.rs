@@ -9,7 +9,7 @@ use std::{io, os::unix::process::CommandExt, process::Command};
 
 use super::{
     Limits,
-    refused::{self, Held},
+    refused::{self, LandlockScope},
 };
 use fenxi_procfs::Root;
 use landlock::{
@@ -28,12 +28,12 @@ const LATEST: ABI = ABI::V6;
 ///
 /// # Errors
 /// When the kernel does not take the filters.
-pub(super) fn confine(command: &mut Command, limits: &Limits, held: Held) -> io::Result<()> {
+pub(super) fn confine(command: &mut Command, limits: &Limits, held: LandlockScope) -> io::Result<()> {
     let mut files = if held.files { Some(files().map_err(io::Error::other)?) } else { None };
     let filters = refused::filters(held).map_err(io::Error::other)?;
     let resources = resources(limits);
     let act = move || {
-        // A session of its own has no terminal, and gets no Ctrl-C meant for us: we end it.
+        // A new session has no terminal, and gets no Ctrl-C meant for us: we end it.
         setsid()?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
         for (resource, limit) in &resources {
@@ -96,8 +96,8 @@ fn resources(limits: &Limits) -> Vec<(Resource, Rlimit)> {
     // A limit can only be lowered.
     for (resource, limit) in &mut all {
         let hard = rustix::process::getrlimit(*resource).maximum;
-        let least = hard.map_or(limit.maximum, |hard| limit.maximum.map(|own| own.min(hard)));
-        *limit = Rlimit { current: least, maximum: least };
+        let smallest = hard.map_or(limit.maximum, |hard| limit.maximum.map(|own| own.min(hard)));
+        *limit = Rlimit { current: smallest, maximum: smallest };
     }
     all
 }

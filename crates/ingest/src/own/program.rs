@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::running::{Ended, Limits, run};
 
-/// What it is asked with whether a text is its own; it says so with [`CERTAIN`].
+/// The request whether a text is in its format; the answer is [`CERTAIN`].
 const SNIFF: &str = "--sniff";
 const CERTAIN: &str = "certain";
 /// How long it may think about that.
@@ -34,7 +34,7 @@ pub(super) struct Program {
     path: PathBuf,
     limits: Limits,
     stopped: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// The beginnings of texts that it was asked about, and what it said: each is looked at more than once.
+    /// The beginnings of texts that it was asked about, and its answers: each is looked at more than once.
     asked: Mutex<FxHashMap<[u8; 32], Sure>>,
 }
 
@@ -87,11 +87,12 @@ impl Program {
     }
 }
 
-/// What a script says of itself in its first lines: `# summary: …`.
+/// A script's description in its first lines: `# summary: …`.
 fn summary(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes.get(..HEADING).unwrap_or(bytes)).ok()?;
-    let said = text.lines().find_map(|line| line.trim_start_matches(['#', '/', '-', ' ']).strip_prefix("summary:"))?;
-    Some(said.trim().to_owned()).filter(|said| !said.is_empty())
+    let summary =
+        text.lines().find_map(|line| line.trim_start_matches(['#', '/', '-', ' ']).strip_prefix("summary:"))?;
+    Some(summary.trim().to_owned()).filter(|summary| !summary.is_empty())
 }
 
 impl OwnFormat for Program {
@@ -119,7 +120,7 @@ impl OwnFormat for Program {
         let ended = {
             let mut bytes = input.bytes();
             run(&self.path, &[], &self.limits, &*self.stopped, &mut bytes, &mut |piece| {
-                lines.take(piece, &mut out.borrow_mut())
+                lines.add_output(piece, &mut out.borrow_mut())
             })
         };
         let out = &mut *out.borrow_mut();
@@ -130,15 +131,15 @@ impl OwnFormat for Program {
     }
 }
 
-/// What is to be said of how it ended; nothing when all is well.
+/// The note on how it ended; none when all is well.
 fn notes(ended: &Ended) -> Vec<String> {
-    let said = if ended.said.is_empty() { String::new() } else { format!(": {}", ended.said) };
+    let stderr = if ended.stderr.is_empty() { String::new() } else { format!(": {}", ended.stderr) };
     match (&ended.why, ended.status) {
-        (Some(why), _) => vec![format!("{why}; what it printed until then is kept{said}")],
-        (None, Some(status)) if !status.success() => vec![format!("ended with {status}{said}")],
+        (Some(why), _) => vec![format!("{why}; what it printed until then is kept{stderr}")],
+        (None, Some(status)) if !status.success() => vec![format!("ended with {status}{stderr}")],
         (None, _) => {
             let left = (!ended.took_all).then(|| "did not read all of the input".to_owned());
-            left.into_iter().chain((!said.is_empty()).then(|| format!("says{said}"))).collect()
+            left.into_iter().chain((!stderr.is_empty()).then(|| format!("printed{stderr}"))).collect()
         }
     }
 }
@@ -150,7 +151,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn take(&mut self, piece: &[u8], out: &mut Out<'_>) -> Result<(), String> {
+    fn add_output(&mut self, piece: &[u8], out: &mut Out<'_>) -> Result<(), String> {
         self.rest.extend_from_slice(piece);
         let mut begin = 0;
         while let Some(at) = self.rest[begin..].iter().position(|b| *b == b'\n') {

@@ -41,7 +41,7 @@ pub(super) const REFUSED: &[libc::c_long] = &[
     libc::SYS_fallocate,
     // Locks: one on a file of the store would hold up the commands that use it.
     libc::SYS_flock,
-    // Networks, and sessions of its own.
+    // Networks, and new sessions.
     libc::SYS_socket,
     libc::SYS_setsid,
     libc::SYS_setpgid,
@@ -61,7 +61,7 @@ pub(super) const REFUSED: &[libc::c_long] = &[
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
-    // Priorities and scheduling, also of its own: they are those of the import.
+    // Priorities and scheduling, also its own ones: they are those of the import.
     libc::SYS_setpriority,
     libc::SYS_sched_setparam,
     libc::SYS_sched_setscheduler,
@@ -159,7 +159,7 @@ pub(super) const MISSING: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat
 /// Calls from this number on, which came after this list, are missing, as are those of x32, whose numbers begin at 2^30.
 pub(super) const UNKNOWN: u32 = 470;
 
-/// What a new process may not be: in namespaces of its own, or a child of who started the program.
+/// What a new process may not be: in new namespaces, or a child of who started the program.
 pub(super) const CLONE_REFUSED: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -184,7 +184,7 @@ pub(super) const FCNTL_REFUSED: &[libc::c_int] = &[
     10, // F_SETSIG
 ];
 
-/// Operations on devices and files that are left: what tells a terminal, how much there is to read, and flags of the descriptor.
+/// Operations on devices and files that are left: the test for a terminal, how much there is to read, and flags of the descriptor.
 /// Others change attributes of a file (`chattr`, fs-verity), share blocks, or write to a terminal.
 const IOCTL_LEFT: &[u64] = &[
     0x5401,      // TCGETS
@@ -203,7 +203,7 @@ const JUMP_IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 
 /// Filters to be applied one after another.
-pub(super) fn filters(held: Held) -> Result<[BpfProgram; 3], String> {
+pub(super) fn filters(held: LandlockScope) -> Result<[BpfProgram; 3], String> {
     let missing: BTreeMap<i64, _> = MISSING.iter().map(|call| (*call, Vec::new())).collect();
     let refused = refused(held).map_err(|e| e.to_string())?;
     Ok([newer(), filter(missing, libc::ENOSYS)?, filter(refused, libc::EPERM)?])
@@ -211,18 +211,18 @@ pub(super) fn filters(held: Held) -> Result<[BpfProgram; 3], String> {
 
 /// What Landlock of this kernel holds, so that a filter need not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct LandlockScope {
     /// Files: only `/dev/null` is opened to be written.
     pub(super) files: bool,
     /// Signals to other processes.
     pub(super) signals: bool,
 }
 
-impl Held {
+impl LandlockScope {
     /// By the kernel that this runs on.
-    pub(super) fn here() -> Held {
+    pub(super) fn here() -> LandlockScope {
         let rules = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-        Held {
+        LandlockScope {
             files: rules().handle_access(AccessFs::WriteFile).is_ok_and(|rules| rules.create().is_ok()),
             signals: rules().scope(Scope::Signal).is_ok_and(|rules| rules.create().is_ok()),
         }
@@ -230,7 +230,7 @@ impl Held {
 }
 
 /// Flags of an opening that is refused: those of them that are looked at, and what they are then.
-fn openings(held: Held) -> Vec<(libc::c_int, libc::c_int)> {
+fn openings(held: LandlockScope) -> Vec<(libc::c_int, libc::c_int)> {
     // Opened for reading and cut at once, which Landlock held only later.
     let cut = (libc::O_ACCMODE | libc::O_TRUNC, libc::O_TRUNC);
     // No filter knows the file's name: without Landlock no file at all is opened to be written, made or cut. The limit of sizes
@@ -258,7 +258,7 @@ fn newer() -> BpfProgram {
     ]
 }
 
-fn refused(held: Held) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+fn refused(held: LandlockScope) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().chain(OLD).map(|call| (*call, Vec::new())).collect();
     let when = |place, operator, value| SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value);

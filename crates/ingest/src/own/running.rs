@@ -15,7 +15,7 @@ use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
 };
 
-use super::{confine::confine, refused::Held, usage};
+use super::{confine::confine, refused::LandlockScope, usage};
 
 /// What a program may use.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(super) struct Ended {
     pub(super) why: Option<String>,
     pub(super) status: Option<ExitStatus>,
     /// The beginning of what it wrote to standard error.
-    pub(super) said: String,
+    pub(super) stderr: String,
     /// Whether it took all of its input.
     pub(super) took_all: bool,
 }
@@ -70,7 +70,7 @@ pub(super) type OnOutput<'a> = dyn FnMut(&[u8]) -> Result<(), String> + 'a;
 
 const PIECE: usize = 64 << 10;
 /// What is kept of its standard error.
-const MOST_SAID: usize = 2048;
+const MOST_STDERR: usize = 2048;
 /// How often it is looked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often what it uses is added up.
@@ -91,7 +91,7 @@ pub(super) fn run(
         Ok(running) => running,
         Err(error) => {
             let why = Some(format!("cannot be run: {error}"));
-            return Ended { why, status: None, said: String::new(), took_all: false };
+            return Ended { why, status: None, stderr: String::new(), took_all: false };
         }
     };
     let why = running.attend(limits, stopped, input, on_output).err();
@@ -110,14 +110,14 @@ struct Running {
     taken: u64,
     took_all: bool,
     printed: u64,
-    said: Vec<u8>,
+    stderr: Vec<u8>,
     exited: Option<Instant>,
 }
 
 /// How long a program may be busy: somebody still has it open who has just written it.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Starts a program, as soon as nobody has it open for writing any more.
+/// Starts a program, as soon as no process has it open for writing any more.
 fn spawned(command: &mut Command) -> io::Result<Child> {
     let begun = Instant::now();
     loop {
@@ -136,7 +136,7 @@ impl Running {
         command.args(arguments).env_clear().current_dir("/");
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8").env("TZ", "UTC");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        confine(&mut command, limits, Held::here())?;
+        confine(&mut command, limits, LandlockScope::here())?;
         let child = spawned(&mut command)?;
         let now = Instant::now();
         let running = Running {
@@ -149,7 +149,7 @@ impl Running {
             taken: 0,
             took_all: false,
             printed: 0,
-            said: Vec::new(),
+            stderr: Vec::new(),
             exited: None,
         };
         let child = &running.child;
@@ -175,7 +175,7 @@ impl Running {
         loop {
             self.feed(input);
             self.wait_for_any();
-            let mut printed = self.take(limits, on_output)?;
+            let mut printed = self.read_output(limits, on_output)?;
             printed |= self.listen();
             if printed {
                 self.active = Instant::now();
@@ -197,7 +197,7 @@ impl Running {
         if self.at == self.piece.len() {
             self.piece.resize(PIECE, 0);
             self.at = 0;
-            // An error of the input ends it; who opened it says so.
+            // An error of the input ends it; its opener reports it.
             let n = input.read(&mut self.piece).unwrap_or(0);
             self.piece.truncate(n);
             if n == 0 {
@@ -231,7 +231,7 @@ impl Running {
     }
 
     /// Takes what it printed; whether there was anything.
-    fn take(&mut self, limits: &Limits, on_output: &mut OnOutput<'_>) -> Result<bool, String> {
+    fn read_output(&mut self, limits: &Limits, on_output: &mut OnOutput<'_>) -> Result<bool, String> {
         let Some(pipe) = &mut self.child.stdout else { return Ok(false) };
         let mut piece = [0; PIECE];
         match pipe.read(&mut piece) {
@@ -258,8 +258,8 @@ impl Running {
         match pipe.read(&mut piece) {
             Ok(0) => self.child.stderr = None,
             Ok(n) => {
-                let room = MOST_SAID.saturating_sub(self.said.len());
-                self.said.extend_from_slice(&piece[..n.min(room)]);
+                let room = MOST_STDERR.saturating_sub(self.stderr.len());
+                self.stderr.extend_from_slice(&piece[..n.min(room)]);
                 return true;
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
@@ -272,7 +272,7 @@ impl Running {
         Pid::from_raw(i32::try_from(self.child.id()).ok()?)
     }
 
-    /// Notices its end without forgetting it: as long as it is not waited for, nobody else gets its number.
+    /// Notices its end without forgetting it: as long as it is not waited for, no other process gets its number.
     fn look_whether_it_ended(&mut self) {
         if self.exited.is_none()
             && let Some(pid) = self.pid()
@@ -319,7 +319,7 @@ impl Running {
         }
         drop((self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take()));
         let status = self.child.wait().ok();
-        let said = String::from_utf8_lossy(&self.said).trim().replace('\n', "; ");
-        Ended { why, status, said, took_all: self.took_all }
+        let stderr = String::from_utf8_lossy(&self.stderr).trim().replace('\n', "; ");
+        Ended { why, status, stderr, took_all: self.took_all }
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that behave, and programs that do not, each as a script in a store of its own.
+//! Programs that behave, and programs that do not, each as a script in its own store.
 
 use std::{
     os::unix::fs::PermissionsExt,
@@ -284,7 +284,7 @@ fn one_wrong_file_leaves_the_others() {
     let own = place.formats(tight());
     let names: Vec<_> = own.formats.own().iter().map(|format| format.about().name).collect();
     assert_eq!(names, ["b"]);
-    let said = own.wrong.join("\n");
+    let reported = own.wrong.join("\n");
     for expected in [
         "formats/a.toml:1: `summary` is of type integer",
         "formats/vmstat.toml:1: `vmstat` is the name of a shipped format",
@@ -292,7 +292,7 @@ fn one_wrong_file_leaves_the_others() {
         "formats/b.toml: there is another format called `b`",
         "formats/folder: it is no file",
     ] {
-        assert!(said.contains(expected), "{expected}\n{said}");
+        assert!(reported.contains(expected), "{expected}\n{reported}");
     }
     assert_eq!(own.wrong.len(), 5);
 }

@@ -11,7 +11,7 @@ pub(super) struct Usage {
     pub(super) resident_bytes: u64,
 }
 
-/// What the processes of the session `leader` use; nothing where /proc does not tell.
+/// What the processes of the session `leader` use; nothing where /proc does not show it.
 pub(super) fn of_session(root: &Root, leader: u32) -> Usage {
     let mut usage = Usage::default();
     let Ok(entries) = root.list("/proc") else { return usage };

@@ -22,14 +22,14 @@ fn taken_early(plan: &Plan, duplicate: Option<usize>, most: usize) -> (Vec<Group
     })
 }
 
-/// This many texts of mpstat, of vmstat and of nobody, in turn; one of mpstat is packed and one is long.
+/// This many texts of mpstat, of vmstat and of an unknown format, in turn; one of mpstat is packed and one is long.
 fn many(n: usize) -> Vec<(String, Vec<u8>)> {
     let content = |i: usize| match i % 3 {
         0 if i == 30 => gzip(MPSTAT.replace("10.00", "30.00").as_bytes()),
         0 => MPSTAT.replace("10.00", &format!("{}.{:02}", i % 90, i / 90)).into_bytes(),
         1 if i == 31 => [VMSTAT.replace("40 10 50", "31 10 59"), "\n".repeat(70_000)].concat().into_bytes(),
         1 => VMSTAT.replace("300 40 10 50", &format!("{} {} 10 {}", 300 + i, i % 90, 90 - i % 90)).into_bytes(),
-        _ => format!("nobody knows {i}\n").into_bytes(),
+        _ => format!("unknown text {i}\n").into_bytes(),
     };
     (0..n).map(|i| (format!("{i:03}.txt"), content(i))).collect()
 }

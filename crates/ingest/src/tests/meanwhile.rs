@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 
-/// The outcome of importing two seconds of a host with this idle time, as nobody else does.
+/// The outcome of importing two seconds of a host with this idle time, unlike any other test.
 fn import_one(store: &Store, number: &AtomicU64) -> Result<RunId, ImportError> {
     let number = number.fetch_add(1, Ordering::Relaxed);
     let text = MPSTAT.replace("db1", &format!("db{number}"));

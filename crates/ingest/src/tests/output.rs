@@ -34,11 +34,11 @@ fn output_of_a_command_is_kept_and_read_as_asked() {
     let shipped = || Reading::Recognised(Formats::default());
     let format = |name: &str| fenxi_formats::formats().find(|format| format.name == name).unwrap();
     assert_eq!(read("known", MPSTAT, shipped()), (Some("mpstat".to_owned()), 2, 2));
-    assert_eq!(read("said", MPSTAT, Reading::As(format("mpstat").into())), (Some("mpstat".to_owned()), 2, 2));
+    assert_eq!(read("named", MPSTAT, Reading::As(format("mpstat").into())), (Some("mpstat".to_owned()), 2, 2));
     assert_eq!(read("kept", MPSTAT, Reading::Kept), (None, 0, 0));
     assert_eq!(read("words", "done\n", shipped()), (None, 0, 0));
     let (format, rows, tally) = read("own", QUEUEMON, Reading::Recognised(queuemon()));
-    // A fact says which version of the store's format read it.
+    // A fact has the version of the store's format read it.
     assert_eq!((format.as_deref(), rows, tally), (Some("queuemon"), 3, 2));
     // Of vmstat only the second line is of the command's time: a row of each of its tables.
     let (_, rows, tally) = read("boot", VMSTAT, shipped());

@@ -65,11 +65,11 @@ fn trees_of_two_hosts_beside_each_other_are_told_apart() {
     rows.sort_by(|a, b| a.1.cmp(&b.1));
     assert_eq!(rows, [(2.0, "web1".to_owned(), 40.0), (2.0, "web2".to_owned(), 30.0), (2.0, "web3".to_owned(), 20.0)]);
     let notes = place.notes(&run.id);
-    let said = |file: &str, host: &str| {
-        let note = format!("assumed: the host `{host}`, as the folder that it is in says (or give --host)");
+    let message = |file: &str, host: &str| {
+        let note = format!("assumed: the host `{host}`, as in the folder's name (or give --host)");
         notes.contains(&(file.to_owned(), note))
     };
-    assert!(said("a/vmstat.txt", "web1") && said("b/vmstat.txt", "web2"), "{notes:?}");
+    assert!(message("a/vmstat.txt", "web1") && message("b/vmstat.txt", "web2"), "{notes:?}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Phase {
 
 /// A transaction under way.
 #[derive(Debug)]
-pub struct Work {
+pub struct Transaction {
     /// Its number.
     pub turn: u64,
     /// Which of the program's transactions.
@@ -78,12 +78,12 @@ pub struct Connection {
     pub session: Option<Session>,
     /// A message that has come in part.
     pub rest: Vec<u8>,
-    pub work: Work,
+    pub work: Transaction,
     /// Numbers that the transaction remembers.
     pub slots: Box<[i64]>,
     /// Since when it is free.
     pub idle_since: u64,
-    /// Tells the latest timer from earlier ones.
+    /// Distinguishes the latest timer from earlier ones.
     pub timer: u32,
     /// Attempts to connect that failed, one after the other.
     pub failures: u32,
@@ -107,12 +107,12 @@ impl Connection {
             channel: None,
             session: None,
             rest: Vec::new(),
-            work: Work {
+            work: Transaction {
                 turn: 0,
                 transaction: 0,
                 intended: 0,
                 started: 0,
-                random: Random::of(0, 0),
+                random: Random::new(0, 0),
                 at: 0,
                 attempts: 0,
                 pending: [0; 3],

@@ -15,9 +15,9 @@ use crate::{
 /// How often who watches is asked whether to go on.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// What a part of a load tells. `from` is its number.
+/// A message of a part of a load. `from` is its number.
 #[derive(Debug)]
-pub(crate) enum Word {
+pub(crate) enum PartMessage {
     /// Every connection of it was tried.
     Ready { from: usize },
     /// An interval has ended.
@@ -34,8 +34,8 @@ pub(crate) trait Crew {
     fn begin(&self, at: Instant);
     /// Ends it. The first reason is kept.
     fn stop(&self, reason: &str);
-    /// The last interval was told to who watches.
-    fn told(&self) {}
+    /// The last interval was reported to the watcher.
+    fn reported(&self) {}
     /// Why it was ended.
     fn reason(&self) -> Option<String>;
 }
@@ -45,11 +45,11 @@ pub(crate) trait Crew {
 struct Part {
     ready: bool,
     lost: bool,
-    /// Intervals that it has told.
-    told: usize,
+    /// Intervals that it has reported.
+    reported: usize,
 }
 
-/// Puts together what the parts tell.
+/// Merges the messages of the parts.
 pub(crate) struct Gatherer<'a> {
     plan: &'a Plan,
     crew: &'a dyn Crew,
@@ -57,10 +57,10 @@ pub(crate) struct Gatherer<'a> {
     began: Option<Instant>,
     /// Ends of the intervals, in nanoseconds after the beginning.
     ends: Vec<u64>,
-    /// Intervals that some have told and others have not, from `first` on.
+    /// Intervals that some have reported and others have not, from `first` on.
     open: Vec<Tally>,
     first: usize,
-    /// What is counted by nobody but here, for the next interval.
+    /// What only this counts, for the next interval.
     own: Tally,
     total: Tally,
     outcome: Outcome,
@@ -95,11 +95,11 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// Until all parts have ended, which is when nobody can send words any more.
+    /// Until all parts have ended, when no message can come any more.
     ///
     /// # Errors
     /// When a part was lost before the load began.
-    pub fn gather(mut self, words: &Receiver<Word>, watch: &mut dyn Watch) -> Result<Outcome, EngineError> {
+    pub fn gather(mut self, words: &Receiver<PartMessage>, watch: &mut dyn Watch) -> Result<Outcome, EngineError> {
         let mut asked = Instant::now();
         loop {
             match words.recv_timeout(BEAT) {
@@ -120,9 +120,9 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn hear(&mut self, word: Word, watch: &mut dyn Watch) {
+    fn hear(&mut self, word: PartMessage, watch: &mut dyn Watch) {
         match word {
-            Word::Ready { from } => {
+            PartMessage::Ready { from } => {
                 self.parts[from].ready = true;
                 if self.parts.iter().all(|part| part.ready) && self.began.is_none() {
                     self.began = watch.ready();
@@ -132,31 +132,31 @@ impl<'a> Gatherer<'a> {
                     }
                 }
             }
-            Word::Interval { from, number, tally } => {
+            PartMessage::Interval { from, number, tally } => {
                 // One that came too late, from a part that was given up, is in no sum.
                 let Some(place) = number.checked_sub(self.first) else { return };
                 if self.open.len() <= place {
                     self.open.resize_with(place + 1, Tally::default);
                 }
                 self.open[place].beside(&tally);
-                self.parts[from].told = number + 1;
-                self.tell(watch);
+                self.parts[from].reported = number + 1;
+                self.report(watch);
             }
-            Word::End { drained, unfinished, unstarted } => {
+            PartMessage::End { drained, unfinished, unstarted } => {
                 self.outcome.drained.beside(&drained);
                 self.outcome.unfinished += unfinished;
                 self.outcome.unstarted += unstarted;
             }
-            Word::Lost { from, what } => {
+            PartMessage::Lost { from, what } => {
                 self.parts[from].lost = true;
                 self.lose(what);
-                self.tell(watch);
+                self.report(watch);
             }
         }
     }
 
     /// A part is lost: a load that has not begun does not begin without it, and one that has goes on unless the policy
-    /// says otherwise.
+    /// ends it.
     fn lose(&mut self, what: String) {
         if self.crew.reason().is_some() {
             return;
@@ -175,9 +175,9 @@ impl<'a> Gatherer<'a> {
         self.outcome.lost.push(what);
     }
 
-    /// Tells the intervals that are whole.
-    fn tell(&mut self, watch: &mut dyn Watch) {
-        while !self.open.is_empty() && self.parts.iter().all(|part| part.lost || part.told > self.first) {
+    /// Reports the intervals that are complete.
+    fn report(&mut self, watch: &mut dyn Watch) {
+        while !self.open.is_empty() && self.parts.iter().all(|part| part.lost || part.reported > self.first) {
             let mut tally = self.open.remove(0);
             let (begin_s, end_s) = (self.end_of(self.first), self.end_of(self.first + 1));
             self.first += 1;
@@ -191,7 +191,7 @@ impl<'a> Gatherer<'a> {
                 self.crew.stop(INTERRUPTED);
             }
             if self.first == self.ends.len() {
-                self.crew.told();
+                self.crew.reported();
             }
         }
     }
@@ -213,7 +213,7 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-/// What is said when who watches has ended a run.
+/// The reason when the watcher has ended a run.
 const INTERRUPTED: &str = "it was interrupted";
 
 #[cfg(test)]
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    fn gathered(plan: &Plan, words: Vec<Word>) -> (Result<Outcome, EngineError>, Vec<(f64, u64)>) {
+    fn gathered(plan: &Plan, words: Vec<PartMessage>) -> (Result<Outcome, EngineError>, Vec<(f64, u64)>) {
         let (crew, mut seen) = (Nobody::default(), Seen::default());
         let (sender, receiver) = mpsc::channel();
         words.into_iter().for_each(|word| sender.send(word).unwrap());
@@ -260,12 +260,16 @@ mod tests {
         (Gatherer::new(plan, &crew, 2).gather(&receiver, &mut seen), seen.0)
     }
 
-    fn interval(from: usize, number: usize, transactions: u64) -> Word {
-        Word::Interval { from, number, tally: Box::new(Tally { transactions, connected: 4, ..Tally::default() }) }
+    fn interval(from: usize, number: usize, transactions: u64) -> PartMessage {
+        PartMessage::Interval {
+            from,
+            number,
+            tally: Box::new(Tally { transactions, connected: 4, ..Tally::default() }),
+        }
     }
 
-    fn ready() -> [Word; 2] {
-        [Word::Ready { from: 0 }, Word::Ready { from: 1 }]
+    fn ready() -> [PartMessage; 2] {
+        [PartMessage::Ready { from: 0 }, PartMessage::Ready { from: 1 }]
     }
 
     #[test]
@@ -285,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_lost_part_is_said_and_no_longer_waited_for() {
-        let lost = Word::Lost { from: 1, what: "it disconnected".to_owned() };
+        let lost = PartMessage::Lost { from: 1, what: "it disconnected".to_owned() };
         let words = ready().into_iter().chain([
             interval(0, 0, 10),
             interval(1, 0, 10),
@@ -306,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_load_does_not_begin_without_a_part_and_ends_when_the_policy_says_so() {
-        let lost = || Word::Lost { from: 1, what: "no login".to_owned() };
-        let (outcome, _) = gathered(&plan(), vec![Word::Ready { from: 0 }, lost()]);
+        let lost = || PartMessage::Lost { from: 1, what: "no login".to_owned() };
+        let (outcome, _) = gathered(&plan(), vec![PartMessage::Ready { from: 0 }, lost()]);
         assert_eq!(outcome.unwrap_err().to_string(), "no login");
         let mut plan = plan();
         plan.policy.add("worker", Action::Stop).unwrap();

@@ -183,7 +183,7 @@ struct Shared {
     origin: AtomicU64,
     stop: AtomicBool,
     /// Whether who watches has seen the last interval.
-    told: AtomicBool,
+    reported: AtomicBool,
     reason: Mutex<Option<String>>,
     /// Ends of the intervals, in nanoseconds after the beginning.
     ends: Vec<u64>,
@@ -211,8 +211,8 @@ impl Crew for Shared {
         Shared::stop(self, reason.to_owned());
     }
 
-    fn told(&self) {
-        self.told.store(true, Ordering::Relaxed);
+    fn reported(&self) {
+        self.reported.store(true, Ordering::Relaxed);
     }
 
     fn reason(&self) -> Option<String> {
@@ -317,7 +317,7 @@ pub fn run_watched(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Engine
         clock: Instant::now(),
         origin: AtomicU64::new(0),
         stop: AtomicBool::new(false),
-        told: AtomicBool::new(false),
+        reported: AtomicBool::new(false),
         reason: Mutex::new(None),
         ends: ends(plan),
     };
@@ -366,7 +366,7 @@ pub(crate) mod tests {
             drain_s: 1.0,
             connects_per_s: None,
             seed: 1,
-            policy: Policy::of(Dialect::Postgres),
+            policy: Policy::for_dialect(Dialect::Postgres),
         }
     }
 

@@ -27,22 +27,22 @@ const LOGIN_NS: u64 = 30_000_000_000;
 const FIRST_BACK_OFF_NS: u64 = 10_000_000;
 const LAST_BACK_OFF_NS: u64 = 5_000_000_000;
 
-/// What the kernel says when no more will come.
+/// The kernel's flags when no more will come.
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::RDHUP).union(epoll::EventFlags::ERR);
 
 /// Whether something waits until there is room to send it.
 #[derive(Clone, Copy)]
-enum Room {
+enum SendSpace {
     Awaited,
     Enough,
 }
 
-/// What the kernel is asked to tell about a socket: what is new, once.
-fn wanted(room: Room) -> epoll::EventFlags {
+/// The events asked of the kernel for a socket: what is new, once.
+fn wanted(room: SendSpace) -> epoll::EventFlags {
     let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
     match room {
-        Room::Awaited => flags | epoll::EventFlags::OUT,
-        Room::Enough => flags,
+        SendSpace::Awaited => flags | epoll::EventFlags::OUT,
+        SendSpace::Enough => flags,
     }
 }
 
@@ -59,7 +59,7 @@ impl Worker<'_> {
             self.dialing += 1;
             self.connections[id].phase = Phase::Connecting;
             let channel = Channel::connect(&self.plan.endpoint).and_then(|channel| {
-                let flags = wanted(Room::Awaited);
+                let flags = wanted(SendSpace::Awaited);
                 channel.stamp_arrivals();
                 epoll::add(&self.epoll, &channel, epoll::EventData::new_u64(id as u64), flags)?;
                 Ok(channel)
@@ -75,7 +75,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes what the kernel says about a connection.
+    /// Handles an event of the kernel on a connection.
     pub(super) fn event(&mut self, id: usize, flags: epoll::EventFlags) {
         let now = self.shared.now();
         let connection = &mut self.connections[id];
@@ -118,14 +118,14 @@ impl Worker<'_> {
         let Some(channel) = &connection.channel else { return };
         let unsent = channel.has_unsent();
         if std::mem::replace(&mut connection.awaits_room, unsent) != unsent {
-            let what = wanted(if unsent { Room::Awaited } else { Room::Enough });
-            // The socket is known to the kernel, so there is nothing that it could refuse. What has come meanwhile is told
+            let what = wanted(if unsent { SendSpace::Awaited } else { SendSpace::Enough });
+            // The socket is known to the kernel, so there is nothing that it could refuse. What has come meanwhile is reported
             // again.
             let _ = epoll::modify(&self.epoll, channel, epoll::EventData::new_u64(id as u64), what);
         }
     }
 
-    /// Reads what has come. The kernel tells only what is new: of a stream that has ended, everything is read.
+    /// Reads what has come. The kernel reports only what is new: of a stream that has ended, everything is read.
     fn read(&mut self, id: usize, ended: bool, now: u64) {
         for _ in 0..READS {
             if !self.read_once(id, ended, now) {
@@ -135,11 +135,11 @@ impl Worker<'_> {
         self.read_later(id);
     }
 
-    /// Has the kernel tell again that there is something to read.
+    /// Has the kernel report again that there is something to read.
     fn read_later(&mut self, id: usize) {
         let connection = &self.connections[id];
         if let Some(channel) = &connection.channel {
-            let what = wanted(if connection.awaits_room { Room::Awaited } else { Room::Enough });
+            let what = wanted(if connection.awaits_room { SendSpace::Awaited } else { SendSpace::Enough });
             let _ = epoll::modify(&self.epoll, channel, epoll::EventData::new_u64(id as u64), what);
         }
     }

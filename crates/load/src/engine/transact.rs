@@ -1,7 +1,7 @@
 //! Execution of transactions on a connection: steps, responses, error handling.
 
 use super::{
-    connection::{After, Phase, Work},
+    connection::{After, Phase, Transaction},
     worker::Worker,
 };
 use crate::{
@@ -21,12 +21,12 @@ impl Worker<'_> {
     /// Begins the transaction of a number on a free connection.
     pub(super) fn begin(&mut self, id: usize, turn: u64, intended: u64, now: u64) {
         let connection = &mut self.connections[id];
-        connection.work = Work {
+        connection.work = Transaction {
             turn,
             transaction: 0,
             intended,
             started: now,
-            random: Random::of(self.plan.seed, turn),
+            random: Random::new(self.plan.seed, turn),
             at: 0,
             attempts: 0,
             pending: [0; 3],
@@ -40,7 +40,7 @@ impl Worker<'_> {
     pub(super) fn again(&mut self, id: usize, now: u64) {
         let connection = &mut self.connections[id];
         let work = &mut connection.work;
-        work.random = Random::of(self.plan.seed, work.turn);
+        work.random = Random::new(self.plan.seed, work.turn);
         let transactions = &self.plan.program.transactions;
         let weights = transactions.last().map_or(0, |last| last.weights);
         let drawn = work.random.below(weights);
@@ -189,7 +189,7 @@ impl Worker<'_> {
 
 /// Draws the values of a statement and passes them on; `text` holds their texts meanwhile.
 fn with_values(items: &[Item], frame: &mut Frame<'_>, text: &mut Vec<u8>, pass: impl FnOnce(&[Value<'_>])) {
-    /// A number, or from where to where its text stands.
+    /// A number, or the range of its text.
     #[derive(Clone, Copy)]
     enum Drawn {
         Number(i64),

@@ -17,7 +17,7 @@ use rustix::{
 use super::{
     Plan, Share, Shared,
     connection::{Connection, Phase},
-    gather::Word,
+    gather::PartMessage,
 };
 use crate::{policy::Failure, random::Random, schedule::Cursor, server, tally::Tally};
 use fenxi_wire::target::Target;
@@ -28,7 +28,7 @@ pub(super) const MAX_DIALING: usize = 64;
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
 /// How long connections are kept for who still looks at the server.
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
-/// What the kernel tells at once.
+/// Events that the kernel reports at once.
 const EVENTS: usize = 256;
 
 /// What part of the run it is.
@@ -48,7 +48,7 @@ pub(super) struct Worker<'a> {
     /// Who logs in, at the plan's address.
     pub target: Target,
     pub shared: &'a Shared,
-    words: Sender<Word>,
+    words: Sender<PartMessage>,
     /// Which of this process's threads it is.
     from: usize,
     pub epoll: OwnedFd,
@@ -100,7 +100,7 @@ impl<'a> Worker<'a> {
         shared: &'a Shared,
         share: Share,
         from: usize,
-        words: Sender<Word>,
+        words: Sender<PartMessage>,
     ) -> io::Result<Worker<'a>> {
         let (number, threads) = (share.first + from, share.of);
         let idle_pct = usize::try_from(plan.program.idle_pct).unwrap_or(0);
@@ -139,7 +139,7 @@ impl<'a> Worker<'a> {
             tally: Tally::default(),
             running: 0,
             connected: 0,
-            random: Random::of(plan.seed ^ 0xd1a1, number as u64),
+            random: Random::new(plan.seed ^ 0xd1a1, number as u64),
             input: Vec::new(),
             held: 0,
             output: Vec::new(),
@@ -147,9 +147,9 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Runs until the end, and tells what was counted.
+    /// Runs until the end, and reports what was counted.
     pub fn run(mut self) {
-        // The default slack of 50 µs would make every start late. Where it cannot be changed, the lag says so.
+        // The default slack of 50 µs would make every start late. Where it cannot be changed, the lag shows it.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut events = Vec::with_capacity(EVENTS);
         let mut told_ready = false;
@@ -157,7 +157,7 @@ impl<'a> Worker<'a> {
             let now = self.shared.now();
             if self.stage == Stage::Opening && self.untried == 0 && !told_ready {
                 told_ready = true;
-                let _ = self.words.send(Word::Ready { from: self.from });
+                let _ = self.words.send(PartMessage::Ready { from: self.from });
             }
             self.go_on(now);
             if self.stage == Stage::Draining && (self.running == 0 || now >= self.drain_end()) {
@@ -181,7 +181,7 @@ impl<'a> Worker<'a> {
         self.end();
     }
 
-    /// Goes from one part of the run to the next, and tells what an interval had.
+    /// Goes from one part of the run to the next, and reports each interval.
     fn go_on(&mut self, now: u64) {
         if self.stage == Stage::Opening {
             self.origin = self.shared.origin.load(Ordering::Acquire);
@@ -204,7 +204,7 @@ impl<'a> Worker<'a> {
             return;
         }
         while self.stage == Stage::Measuring && self.interval_end().is_some_and(|end| now >= end) {
-            self.tell_interval(now);
+            self.report_interval(now);
         }
         let stopped = self.shared.stop.load(Ordering::Relaxed);
         if self.stage == Stage::Measuring && (self.interval_end().is_none() || stopped) {
@@ -230,7 +230,7 @@ impl<'a> Worker<'a> {
         self.origin + self.shared.ends.last().copied().unwrap_or(0)
     }
 
-    fn tell_interval(&mut self, now: u64) {
+    fn report_interval(&mut self, now: u64) {
         let end = self.interval_end().unwrap_or(now);
         while self.due.start().is_some_and(|start| self.origin + start < end) {
             self.due.advance();
@@ -245,17 +245,17 @@ impl<'a> Worker<'a> {
         tally.running = self.running;
         tally.connected = self.connected;
         (self.cpu, self.queued, self.interval_began) = (cpu, queued, now);
-        let _ = self.words.send(Word::Interval { from: self.from, number: self.interval, tally });
+        let _ = self.words.send(PartMessage::Interval { from: self.from, number: self.interval, tally });
         self.interval += 1;
     }
 
     fn end(mut self) {
         let unstarted = self.arrived.saturating_sub(self.begun);
         let drained = Box::new(std::mem::take(&mut self.tally));
-        let _ = self.words.send(Word::End { drained, unfinished: self.running, unstarted });
+        let _ = self.words.send(PartMessage::End { drained, unfinished: self.running, unstarted });
         // Who measures the server does so while its connections are there.
         let until = self.shared.now() + LONGEST_WAIT_NS;
-        let is_over = || self.shared.told.load(Ordering::Relaxed) || self.shared.stop.load(Ordering::Relaxed);
+        let is_over = || self.shared.reported.load(Ordering::Relaxed) || self.shared.stop.load(Ordering::Relaxed);
         while !is_over() && self.shared.now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }

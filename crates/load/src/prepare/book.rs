@@ -7,7 +7,7 @@ use fenxi_wire::client::{Client, ClientError};
 /// Its name.
 pub const BOOK: &str = "fenxi_load";
 
-/// What it said when it was read.
+/// Its content when it was read.
 #[derive(Debug, Default)]
 pub struct Book(BTreeMap<String, String>);
 
@@ -64,7 +64,7 @@ impl Book {
     /// Removes what is written about tables, and the book when nothing is left in it.
     pub fn forget<'a>(client: &mut Client, names: impl Iterator<Item = &'a str>) -> Result<(), ClientError> {
         for name in names {
-            // `_` in a name stands for any character in LIKE, so it is only the beginning that is compared.
+            // `_` in a name matches any character in LIKE, so it is only the beginning that is compared.
             let begin = literal(&format!("{name}:"));
             client.run(&format!("DELETE FROM {BOOK} WHERE LEFT(item, {}) = {begin}", name.chars().count() + 1))?;
         }

@@ -29,7 +29,7 @@ const PART_ROWS: u64 = 50_000;
 const INSERT_ROWS: u64 = 500;
 /// Bytes that are made before they are sent.
 const BUFFER: usize = 256 << 10;
-/// How often progress is told.
+/// How often progress is reported.
 const TICK: Duration = Duration::from_millis(200);
 /// How often a part is tried whose transaction the server gave up in favour of another one.
 const ATTEMPTS: u32 = 10;
@@ -113,7 +113,7 @@ impl<'a> Loader<'a> {
         self.by_statements.load(Ordering::Relaxed)
     }
 
-    /// Loads what was planned, then runs the statements that follow; tells meanwhile how far it is.
+    /// Loads what was planned, then runs the statements that follow; reports progress.
     ///
     /// # Errors
     /// When the server refuses, or it is interrupted.
@@ -127,19 +127,19 @@ impl<'a> Loader<'a> {
         // not wait, INSERT by statements or in bulk, was slower with two connections than LOAD DATA with one (MariaDB 10.11).
         self.parts.sort_by_key(|part| (part.number, part.table));
         let after_of = self.after.len();
-        let mut tell = |after| watch(Progress { rows: self.rows(), of, after, after_of });
-        self.in_threads(connections, self.parts.len(), &mut || tell(0), &|client, n| self.load(client, n))?;
+        let mut report = |after| watch(Progress { rows: self.rows(), of, after, after_of });
+        self.in_threads(connections, self.parts.len(), &mut || report(0), &|client, n| self.load(client, n))?;
         self.next.store(0, Ordering::Relaxed);
-        let mut tell = || tell(self.done.load(Ordering::Relaxed));
-        self.in_threads(connections, after_of, &mut tell, &|client, n| self.finish(client, n))
+        let mut report = || report(self.done.load(Ordering::Relaxed));
+        self.in_threads(connections, after_of, &mut report, &|client, n| self.finish(client, n))
     }
 
-    /// Does `count` things in threads, each with a connection of its own, and tells meanwhile how far it is.
+    /// Does `count` things in threads, each with its own connection, and reports progress.
     fn in_threads(
         &self,
         connections: usize,
         count: usize,
-        tell: &mut dyn FnMut() -> ControlFlow<()>,
+        report: &mut dyn FnMut() -> ControlFlow<()>,
         act: &(dyn Fn(&mut Client, usize) -> Result<(), PrepareError> + Sync),
     ) -> Result<(), PrepareError> {
         let (sender, ended) = mpsc::channel::<()>();
@@ -157,12 +157,12 @@ impl<'a> Loader<'a> {
             drop(sender);
             // The channel closes when the last thread ends.
             while ended.recv_timeout(TICK) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if tell().is_break() {
+                if report().is_break() {
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }
         });
-        let _ = tell();
+        let _ = report();
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
             None if self.stop.load(Ordering::Relaxed) => Err(PrepareError::Interrupted),

@@ -1,8 +1,8 @@
 //! Creates, populates and drops the tables of a workload.
 //!
 //! Tables are filled in parts, each in a transaction that also writes down, in the table [`BOOK`], that the part is there:
-//! loading that was cut off goes on where it was, and never has a row twice. Keys and indexes come after the data where the
-//! workload says so; at the end the rows are counted.
+//! loading that was cut off goes on where it was, and never has a row twice. Keys and indexes come after the data where asked
+//! by the workload; at the end the rows are counted.
 
 mod book;
 mod loader;
@@ -178,7 +178,7 @@ fn create(client: &mut Client, book: &Book, table: &TablePlan, seed: u64) -> Res
     }
     for sql in &table.create {
         if let Err(error) = client.run(sql) {
-            // A table that was there before is nobody's to drop the next time.
+            // A table that was there before must not be dropped the next time.
             Book::forget(client, std::iter::once(table.name.as_str()))?;
             return Err(error.into());
         }

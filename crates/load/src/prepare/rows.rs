@@ -40,7 +40,7 @@ impl<'a> RowMaker<'a> {
 
     /// Adds a row; rows are counted from 1.
     pub fn write(&mut self, row: u64, form: Form, out: &mut Vec<u8>) {
-        let mut random = Random::of(self.seed, row);
+        let mut random = Random::new(self.seed, row);
         self.slots.fill(0);
         // No table has more rows than that.
         self.slots[0] = row as i64;
@@ -69,7 +69,7 @@ fn put(text: &[u8], form: Form, out: &mut Vec<u8>) {
     if form == Form::Values {
         out.push(b'\'');
     }
-    // Most texts have nothing that stands for something else, and are taken over whole.
+    // Most texts need no escapes, and are copied whole.
     let plain = text.iter().position(|byte| matches!(byte, b'\\' | b'\t' | b'\n' | b'\'')).unwrap_or(text.len());
     let (plain, rest) = text.split_at(plain);
     out.extend_from_slice(plain);
@@ -87,7 +87,7 @@ fn put(text: &[u8], form: Form, out: &mut Vec<u8>) {
     }
 }
 
-/// What says whether a table in the database is the one that is wanted: its rows, the seed, and how it is made.
+/// Identifies whether a table in the database is the one that is wanted: its rows, the seed, and how it is made.
 pub fn fingerprint(table: &TablePlan, seed: u64) -> String {
     let how = format!("{:?} {:?} {:?} {:?}", table.create, table.after, table.columns, table.items);
     let hash: String = Sha256::digest(how).iter().take(6).map(|b| format!("{b:02x}")).collect();

@@ -10,7 +10,7 @@ use fenxi_wire::{
 
 /// Memory in which PostgreSQL sorts for an index: its default of 64 MB sends a few million rows through files.
 const SORT_MEMORY: &str = "256MB";
-/// What MySQL is told of rows whose columns are not all of one set.
+/// The MySQL setting for rows whose columns are not all of one set.
 const ANY_TEXT: &str = "utf8mb4";
 /// Sets in which ASCII is itself, and which a server does not have to convert to itself.
 const PLAIN_SETS: [&str; 4] = ["ascii", "latin1", "utf8mb3", "utf8mb4"];

@@ -57,7 +57,7 @@ pub struct Order {
     pub policy: Policy,
 }
 
-/// What is said.
+/// A message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Message {
     /// The coordinator begins.
@@ -72,7 +72,7 @@ pub enum Message {
         /// Processors that it may use.
         processors: usize,
     },
-    /// The worker does not take this coordinator's orders, or cannot do what it was told.
+    /// The worker does not take this coordinator's orders, or cannot do what was ordered.
     Refused {
         /// Why.
         why: String,
@@ -130,7 +130,7 @@ pub fn send(to: &mut dyn Write, message: &Message) -> io::Result<()> {
 /// Reads a message of at most so many bytes.
 ///
 /// # Errors
-/// When the other side ends, is silent for too long, or says what is no message.
+/// When the other side ends, is silent for too long, or sends what is no message.
 pub fn receive(from: &mut dyn Read, longest: usize) -> io::Result<Message> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;

@@ -25,12 +25,12 @@ use self::message::{LONG, Message, Order, SHORT, VERSION, receive, send};
 pub use self::worker::{Access, serve, serve_pipe};
 use crate::engine::{
     EngineError, Outcome, Plan, Watch,
-    gather::{Crew, Gatherer, Word},
+    gather::{Crew, Gatherer, PartMessage},
 };
 
 /// How long a silent side is waited for.
 const SILENCE: Duration = Duration::from_secs(10);
-/// How often each side says that it is there.
+/// How often each side sends a sign of life.
 const BEAT: Duration = Duration::from_secs(1);
 /// How long a worker may take to take a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PINGS: usize = 5;
 /// Longer than any way, so that every worker knows the moment before it comes.
 const MARGIN: Duration = Duration::from_millis(200);
-/// Connections that a thread serves unless it is said otherwise.
+/// Connections that a thread serves by default.
 pub const CONNECTIONS_PER_THREAD: usize = 8;
 
 /// What workers must know beside the plan.
@@ -72,7 +72,7 @@ pub struct Link {
     processors: usize,
     /// How long a message takes.
     way: Duration,
-    /// Whether nobody else can listen: a pipe, or this machine.
+    /// Whether it cannot be intercepted: a pipe, or this machine.
     is_private: bool,
 }
 
@@ -176,7 +176,7 @@ struct Workers<'a> {
 
 impl Workers<'_> {
     /// Who does not take a message is lost, which its reader notices.
-    fn tell(&self, mut message: impl FnMut(Duration) -> Message) {
+    fn send_all(&self, mut message: impl FnMut(Duration) -> Message) {
         for (writer, way) in self.ways {
             let _ = send(&mut **writer.lock().unwrap_or_else(PoisonError::into_inner), &message(*way));
         }
@@ -185,7 +185,7 @@ impl Workers<'_> {
 
 impl Crew for Workers<'_> {
     fn begin(&self, at: Instant) {
-        self.tell(|way| {
+        self.send_all(|way| {
             let after = at.saturating_duration_since(Instant::now()).saturating_sub(way);
             Message::Begin { after_ns: after.as_nanos() as u64 }
         });
@@ -199,7 +199,7 @@ impl Crew for Workers<'_> {
             first
         };
         if first {
-            self.tell(|_| Message::Stop);
+            self.send_all(|_| Message::Stop);
         }
     }
 
@@ -229,7 +229,7 @@ impl Watch for Later<'_> {
 ///
 /// # Errors
 /// When a worker cannot begin. One that is lost later is counted as an error of class `worker`, and what follows is what
-/// the policy says.
+/// the policy allows.
 pub fn run(plan: &Plan, job: &Job, links: Vec<Link>, watch: &mut dyn Watch) -> Result<Outcome, EngineError> {
     let orders = orders(plan, job, &links)?;
     for (link, order) in links.iter().zip(orders) {
@@ -250,7 +250,7 @@ pub fn run(plan: &Plan, job: &Job, links: Vec<Link>, watch: &mut dyn Watch) -> R
             scope.spawn(move || hear(from, &name, &mut *reader, workers, &sender));
         }
         drop(sender);
-        scope.spawn(|| beat(&over, || workers.tell(|_| Message::Alive)));
+        scope.spawn(|| beat(&over, || workers.send_all(|_| Message::Alive)));
         let gathered = Gatherer::new(plan, &workers, ways.len()).gather(&words, &mut Later(watch));
         over.store(true, Ordering::Relaxed);
         gathered
@@ -269,19 +269,19 @@ fn beat(over: &AtomicBool, mut act: impl FnMut()) {
     }
 }
 
-/// Passes on what a worker says, until its end.
-fn hear(from: usize, name: &str, reader: &mut dyn Read, workers: &Workers<'_>, words: &Sender<Word>) {
-    let lost = |what: String| Word::Lost { from, what: format!("worker {name}: {what}") };
+/// Passes on a worker's messages, until its end.
+fn hear(from: usize, name: &str, reader: &mut dyn Read, workers: &Workers<'_>, words: &Sender<PartMessage>) {
+    let lost = |what: String| PartMessage::Lost { from, what: format!("worker {name}: {what}") };
     loop {
         let word = match receive(reader, LONG) {
             Ok(Message::Alive | Message::Pong) => continue,
-            Ok(Message::Ready) => Word::Ready { from },
-            Ok(Message::Interval { number, tally }) => Word::Interval { from, number, tally },
+            Ok(Message::Ready) => PartMessage::Ready { from },
+            Ok(Message::Interval { number, tally }) => PartMessage::Interval { from, number, tally },
             Ok(Message::End { drained, unfinished, unstarted, stopped }) => {
                 if let Some(reason) = stopped {
                     workers.stop(&reason);
                 }
-                let _ = words.send(Word::End { drained, unfinished, unstarted });
+                let _ = words.send(PartMessage::End { drained, unfinished, unstarted });
                 return;
             }
             Ok(Message::Refused { why }) => lost(why),
@@ -292,15 +292,15 @@ fn hear(from: usize, name: &str, reader: &mut dyn Read, workers: &Workers<'_>, w
                 _ => error.to_string(),
             }),
         };
-        let ends = matches!(word, Word::Lost { .. });
-        // Nobody listens any more when the load has ended.
+        let ends = matches!(word, PartMessage::Lost { .. });
+        // The receiver is gone when the load has ended.
         if words.send(word).is_err() || ends {
             return;
         }
     }
 }
 
-/// What each worker is told.
+/// The order to each worker.
 fn orders(plan: &Plan, job: &Job, links: &[Link]) -> Result<Vec<Order>, EngineError> {
     let count = links.len();
     if count == 0 || plan.connections < count {

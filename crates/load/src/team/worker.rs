@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is looked whether to end.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Serves coordinators, one after the other, until `ends` says so. `log` is told who comes and what becomes of it.
+/// Serves coordinators, one after the other, until `ends` is true. `log` gets who comes and the outcome.
 ///
 /// # Errors
 /// When the listener is of no use any more.
@@ -67,13 +67,13 @@ pub fn serve(
             }
             let (busy, greeters) = (&busy, &greeters);
             scope.spawn(move || {
-                let said = match halves(stream) {
+                let printed = match halves(stream) {
                     Ok((mut reader, writer)) => session(&mut reader, Box::new(writer), Some(busy), access, ends),
                     Err(error) => Err(error),
                 };
                 greeters.fetch_sub(1, Ordering::Relaxed);
-                match said {
-                    Ok(said) => log(&format!("{peer}: {said}")),
+                match printed {
+                    Ok(printed) => log(&format!("{peer}: {printed}")),
                     Err(error) => log(&format!("{peer}: {error}")),
                 }
             });
@@ -156,18 +156,18 @@ fn work(
     let (over, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let (sender, begin) = mpsc::channel();
     std::thread::scope(|scope| {
-        // Says that this side is there, also while it is connecting.
+        // Sends signs of life, also while it is connecting.
         scope.spawn(|| beat(&over, || drop(say(way, &Message::Alive))));
         scope.spawn(|| listen(reader, &sender, &stop, &over));
         let outcome = plan(order).and_then(|plan| {
-            let mut watch = Told { way, begin, stop: &stop, ends, told: 0 };
+            let mut watch = Reporter { way, begin, stop: &stop, ends, reported: 0 };
             engine::run_watched(&plan, &mut watch).map_err(|e| e.to_string())
         });
         over.store(true, Ordering::Relaxed);
-        let said = match outcome {
+        let printed = match outcome {
             Ok(outcome) => {
                 let (unfinished, unstarted) = (outcome.unfinished, outcome.unstarted);
-                // Who was told to stop has no reason of its own.
+                // A worker that was asked to stop has no reason itself.
                 let stopped = outcome.stopped.filter(|_| !stop.load(Ordering::Relaxed));
                 let drained = Box::new(outcome.drained);
                 if ends() {
@@ -182,11 +182,11 @@ fn work(
                 why
             }
         };
-        Ok(said)
+        Ok(printed)
     })
 }
 
-/// Reads what the coordinator says until the load is over or the coordinator has gone, which ends the load as well.
+/// Reads the coordinator's messages until the load is over or the coordinator has gone, which ends the load as well.
 fn listen(reader: &mut dyn Read, begin: &Sender<Instant>, stop: &AtomicBool, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         match receive(reader, SHORT) {
@@ -239,17 +239,17 @@ fn plan(order: &Order) -> Result<Plan, String> {
     })
 }
 
-/// Tells the coordinator what happens, and does what it says.
-struct Told<'a> {
+/// Reports to the coordinator, and follows its orders.
+struct Reporter<'a> {
     way: &'a Writer,
     begin: Receiver<Instant>,
     stop: &'a AtomicBool,
     ends: &'a (dyn Fn() -> bool + Sync),
-    /// Intervals that it was told.
-    told: usize,
+    /// Intervals that were reported to it.
+    reported: usize,
 }
 
-impl Watch for Told<'_> {
+impl Watch for Reporter<'_> {
     fn ready(&mut self) -> Option<Instant> {
         say(self.way, &Message::Ready).ok()?;
         loop {
@@ -262,8 +262,8 @@ impl Watch for Told<'_> {
     }
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
-        let number = self.told;
-        self.told += 1;
+        let number = self.reported;
+        self.reported += 1;
         match say(self.way, &Message::Interval { number, tally: Box::new(interval.tally.clone()) }) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),

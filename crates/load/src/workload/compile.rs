@@ -67,7 +67,7 @@ pub enum Op {
 pub struct Transaction {
     /// Its name.
     pub name: String,
-    /// Its share, as the sum of its own weight and of all before it.
+    /// Its share, as the sum of its weight and of all before it.
     pub weights: u64,
     /// Percent of its executions that end with the connection.
     pub reconnect_pct: Option<Expr>,
@@ -322,7 +322,7 @@ mod tests {
     /// The statements of one execution, with their values as they are.
     fn trace(program: &Program, transaction: usize) -> Vec<String> {
         let mut slots = vec![0; program.slots];
-        let mut random = Random::of(1, 1);
+        let mut random = Random::new(1, 1);
         let mut frame = Frame { slots: &mut slots, random: &mut random, turn: 0 };
         let (mut at, mut seen) = (0, Vec::new());
         let ops = &program.transactions[transaction].ops;

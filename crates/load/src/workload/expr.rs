@@ -1,8 +1,8 @@
 //! Expression language of workloads, for numbers and texts: `draw(1, table_size)`, `id + range - 1`,
 //! `pattern("##-@@")`.
 //!
-//! Numbers are whole. Options are put in as constants when a workload is compiled; names that `let` or `:=` give stand
-//! for slots of a transaction. Evaluation allocates nothing and cannot fail: overflow wraps, division by zero gives 0.
+//! Numbers are whole. Options are put in as constants when a workload is compiled; names that `let` or `:=` give are
+//! slots of a transaction. Evaluation allocates nothing and cannot fail: overflow wraps, division by zero gives 0.
 
 use crate::random::{Distribution, Random};
 
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn patterns_keep_their_shape_and_texts_their_length() {
         let mut slots = [];
-        let mut random = Random::of(1, 1);
+        let mut random = Random::new(1, 1);
         let mut frame = Frame { slots: &mut slots, random: &mut random, turn: 0 };
         let mut out = Vec::new();
         Text::Pattern((*b"###-@@@x").into()).write(&mut frame, &mut out);

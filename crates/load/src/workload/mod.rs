@@ -1,6 +1,6 @@
 //! Workloads: TOML files that define tables, how they are populated, and transactions.
 //!
-//! A [`Workload`] is what a file says, with its options as they were chosen; [`Workload::compile`] makes a
+//! A [`Workload`] is a parsed file, with its options as they were chosen; [`Workload::compile`] makes a
 //! [`Program`] of it for one of the two dialects, in which nothing is looked up by name any more.
 
 mod compile;
@@ -17,7 +17,7 @@ pub use self::compile::{Call, Kind, Op, Program, TablePlan, Transaction};
 use crate::random::Distribution;
 use fenxi_wire::Dialect;
 
-/// The option that says what `draw` stands for.
+/// The option that defines `draw`.
 pub const DISTRIBUTION: &str = "distribution";
 
 /// The workloads that come with the program: name and text.
@@ -153,7 +153,7 @@ struct TransactionSpec {
     step: Vec<Step>,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -184,7 +184,7 @@ impl Workload {
     /// Reads the text of a workload.
     ///
     /// # Errors
-    /// When it is none; the message says the line.
+    /// When it is none; the message has the line.
     pub fn parse(name: &str, text: &str) -> Result<Workload, WorkloadError> {
         let wrong = |what: String| WorkloadError { workload: name.to_owned(), what };
         let mut workload: Workload = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;

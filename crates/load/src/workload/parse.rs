@@ -15,7 +15,7 @@ pub struct Names {
     pub constants: BTreeMap<String, i64>,
     /// Names of a transaction; their order is that of the slots.
     pub slots: Vec<String>,
-    /// What `draw` stands for.
+    /// The meaning of `draw`.
     pub draw: Option<Distribution>,
 }
 
@@ -32,7 +32,7 @@ impl Names {
 /// Reads a number.
 ///
 /// # Errors
-/// A text that says what is wrong, and what it can be.
+/// What is wrong, and the valid forms.
 pub fn expr(text: &str, names: &mut Names) -> Result<Expr, String> {
     match item(text, names)? {
         Item::Number(number) => Ok(number),
@@ -266,7 +266,7 @@ mod tests {
         let mut names = names();
         let expr = expr(text, &mut names).unwrap();
         let mut slots = vec![0; names.slots.len()];
-        expr.value(&mut Frame { slots: &mut slots, random: &mut Random::of(1, 1), turn: 3 })
+        expr.value(&mut Frame { slots: &mut slots, random: &mut Random::new(1, 1), turn: 3 })
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_what_it_can_be() {
-        for (text, said) in [
+        for (text, message) in [
             ("1 +", "a number is missing"),
             ("other", "unknown name `other`; known are size"),
             ("normal(1, 2)", "unknown function `normal`; known are draw"),
@@ -301,7 +301,7 @@ mod tests {
             ("99999999999999999999", "too large"),
         ] {
             let error = expr(text, &mut names()).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(message), "{text}: {error}");
         }
         assert!(expr(&"(".repeat(10_000), &mut names()).unwrap_err().contains("deeply"));
         assert!(expr(&"-".repeat(10_000), &mut names()).unwrap_err().contains("deeply"));

@@ -1,6 +1,6 @@
 //! Rates, latencies and errors against a server whose timing is known.
 //!
-//! Where the machine is too busy for the driver to be on time, the driver says so: such a run is made again.
+//! Where the machine is too busy for the driver to be on time, the driver reports it: such a run is made again.
 
 use std::{
     ops::ControlFlow,
@@ -37,7 +37,7 @@ pub fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
         drain_s: 5.0,
         connects_per_s: None,
         seed: 1,
-        policy: Policy::of(Dialect::Postgres),
+        policy: Policy::for_dialect(Dialect::Postgres),
     }
 }
 

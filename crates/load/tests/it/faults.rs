@@ -1,4 +1,4 @@
-//! What goes wrong with servers and networks, made to go wrong: the test goes on or ends as the policy says, and says
+//! Fault injection for servers and networks: the test goes on or ends by its policy, and reports
 //! what happened.
 
 use std::{
@@ -52,9 +52,9 @@ fn a_server_is_killed_and_comes_back(mut server: Server) {
     let program = server.program("oltp_point_select", &[("table_size", "100")]);
     server.prepare(&program).unwrap();
     let plan = server.plan(program, Mode::Prepared, steady(100.0));
-    let (tell, told) = mpsc::channel();
+    let (report, reported) = mpsc::channel();
     let mender = thread::spawn(move || {
-        let () = told.recv().unwrap();
+        let () = reported.recv().unwrap();
         server.kill();
         thread::sleep(Duration::from_secs(1));
         server.start_again();
@@ -64,7 +64,7 @@ fn a_server_is_killed_and_comes_back(mut server: Server) {
     let outcome = until(plan, &mut |interval| {
         good += u32::from(interval.tally.transactions > 0);
         if !was_down && good == 4 {
-            let _ = tell.send(());
+            let _ = report.send(());
         }
         if good >= 4 && interval.tally.transactions == 0 {
             (was_down, good) = (true, 100);
@@ -87,7 +87,7 @@ fn a_server_is_killed_and_comes_back(mut server: Server) {
     // Back-off: eight connections do not try hundreds of times in some seconds.
     let refused = tally.errors.get(&Failure::Connect).map_or(0, |(count, _)| *count);
     assert!((1..400).contains(&refused), "{refused}");
-    // What was due while it was away waited, and says so.
+    // What was due while it was away waited, and is counted so.
     assert!(tally.latency.max() > 900_000_000, "{}", tally.latency.max());
     drop(mender.join().unwrap());
 }

@@ -1,7 +1,7 @@
 //! Many connections of one process, and many transactions in a second, against a server that is one thread of another
 //! process: its files and its memory are not counted with the driver's.
 
-#![expect(clippy::print_stdout, reason = "the server tells its port")]
+#![expect(clippy::print_stdout, reason = "the server prints its port")]
 
 use std::{
     env,
@@ -25,9 +25,9 @@ use crate::{
     stub::Stub,
 };
 
-/// Says to this program that it is the server.
+/// Marks this program as the server: set in its environment.
 const IS_SERVER: &str = "FENXI_TEST_IS_SERVER";
-/// What stands before the port that the server tells.
+/// The text before the port that the server prints.
 const PORT: &str = "port ";
 
 /// The server; it ends with its handle.
@@ -46,9 +46,10 @@ impl Crowd {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // The harness has words of its own before, in the same line or in others.
-        let told = lines.map_while(Result::ok).find_map(|line| Some(line.split_once(PORT)?.1.trim().parse().unwrap()));
-        Crowd { child, port: told.expect("the server tells its port") }
+        // The harness prints its own words before, in the same line or in others.
+        let reported =
+            lines.map_while(Result::ok).find_map(|line| Some(line.split_once(PORT)?.1.trim().parse().unwrap()));
+        Crowd { child, port: reported.expect("the server prints its port") }
     }
 
     fn plan(&self, schedule: Schedule) -> Plan {

@@ -177,7 +177,7 @@ fn mariadb_is_encrypted_and_known_by_its_certificate() {
     let mut client = verified(&server, "ssl-mode", "ssl-ca", &certificates);
     assert!(client.rows(cipher).unwrap()[0][1].as_ref().is_some_and(|name| !name.is_empty()));
     assert_eq!(server.client("test").rows(cipher).unwrap()[0][1].as_deref(), Some(""));
-    // Without it, a server says that it has none.
+    // Without it, a server answers that it has none.
     let Some(plain) = Server::mariadb_with(&["--skip-ssl"]) else { return };
     assert!(connect(&format!("{}?ssl-mode=require", plain.url("test"))).unwrap_err().contains("offers no TLS"));
 }

@@ -240,7 +240,7 @@ table! {
         digest: label(),
         /// User who ran it.
         user: label(),
-        /// `yes` for statements that functions ran; NULL where the server does not tell them apart.
+        /// `yes` for statements that functions ran; NULL where the server does not distinguish them.
         nested: label(),
         /// The normalised statement.
         statement: label(),
@@ -354,7 +354,7 @@ table! {
         rows_locked: gauge(Count, Lower),
         /// Rows changed by its transaction (InnoDB).
         rows_changed: gauge(Count, Neither),
-        /// Memory that the server says the session has allocated.
+        /// Memory that the session has allocated, as the server reports it.
         memory_bytes: gauge(Bytes, Lower),
     }
 }

@@ -9,7 +9,7 @@ table! {
         waiter: id().of_one_run(),
         /// Session that it waits for; 0 for a prepared transaction.
         blocker: id().of_one_run(),
-        /// Session at the root of the chain: it blocks and waits for nobody.
+        /// Session at the root of the chain: it blocks others and is not blocked itself.
         root: id().of_one_run(),
         /// Steps from the waiter to the root.
         depth: gauge(Count, Lower),
@@ -21,7 +21,7 @@ table! {
         mode: label(),
         /// Lock mode that the blocker holds or requests.
         blocker_mode: label(),
-        /// `yes` when the blocker holds the lock, `no` when it only stands before in the queue.
+        /// `yes` when the blocker holds the lock, `no` when it is only ahead in the queue.
         direct: label(),
         /// Database on the server.
         database: label(),
@@ -169,7 +169,7 @@ table! {
         name: label(),
         /// `sends` to a replica, `receives` from a primary, `slot`.
         role: label(),
-        /// State as the server says it.
+        /// State as the server reports it.
         state: label(),
         /// Whether commits wait for it: `async`, `sync`, `quorum`.
         sync: label(),
@@ -187,7 +187,7 @@ table! {
         retained_bytes: gauge(Bytes, Lower),
         /// Whether it is connected: `yes` or `no`.
         active: label(),
-        /// Whether the log it needs is still there, as the server says it.
+        /// Whether the log it needs is still there, as the server reports it.
         wal_status: label(),
     }
 }
@@ -201,7 +201,7 @@ table! {
         session: id().of_one_run(),
         /// What is done: `VACUUM`, `CREATE INDEX`, `COPY FROM` and so on.
         command: label(),
-        /// Phase as the server says it.
+        /// Phase as the server reports it.
         phase: label(),
         /// Database on the server.
         database: label(),

@@ -6,7 +6,7 @@ use crate::{
     place::{F64, I64, Label, Text, Time, Value},
 };
 
-/// Declares constructors of columns. Beside each stands a type of the same name, the one that its
+/// Declares constructors of columns. Each has a type of the same name, the one that its
 /// values have, so that `table!` derives the type of a place from the column's declaration.
 macro_rules! kinds {
     ($( $(#[doc = $doc:literal])+ $name:ident($($arg:ident: $of:ty),*): $value:ident, $unit:expr, $kind:ident, $better:expr; )+) => { $(

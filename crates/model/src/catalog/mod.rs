@@ -59,7 +59,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// The direction that a word says, as [`fmt::Display`] writes it; any other word says neither.
+    /// Parses a direction as [`fmt::Display`] writes it; any other word is neither.
     pub fn parse(word: &str) -> Better {
         match word {
             "higher" => Better::Higher,
@@ -72,7 +72,7 @@ impl Better {
 /// What a column's values are of the events of their interval, hence how those of several runs become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statistic {
-    /// Their mean, or a figure of its own.
+    /// Their mean, or another figure.
     Mean,
     /// The smallest.
     Minimum,
@@ -294,7 +294,7 @@ pub struct Table<S: ?Sized = dyn AnySchema> {
     pub keys_are: Keys,
     /// Every column in order; the first three are always `t`, `dt`, `host`.
     pub columns: &'static [Column],
-    /// How many columns after `host` tell rows of one moment apart.
+    /// How many columns after `host` distinguish rows of one moment.
     pub n_keys: usize,
     /// The last field, as the compiler forgets a type only there (`&Table<S>` to `&Table`).
     #[allow(dead_code, reason = "it is of use only as a type")]
@@ -317,7 +317,7 @@ pub const DT: usize = 1;
 pub const HOST: usize = 2;
 
 impl<S: ?Sized> Table<S> {
-    /// The columns that tell the rows of one moment and host apart.
+    /// The columns that distinguish the rows of one moment and host.
     pub fn keys(&self) -> &'static [Column] {
         &self.columns[N_COMMON..N_COMMON + self.n_keys]
     }
@@ -357,7 +357,7 @@ macro_rules! table {
         pub mod $name {
             use $crate::{Place, catalog::kinds};
 
-            /// What tells this table's places and rows from those of others.
+            /// Distinguishes this table's places and rows from those of others.
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub struct Schema;
 

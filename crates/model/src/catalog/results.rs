@@ -1,4 +1,4 @@
-//! What a load generator or a benchmark reports, and anything numeric without a table of its own.
+//! What a load generator or a benchmark reports, and anything numeric without its own table.
 
 table! {
     /// One reporting interval of a load generator.
@@ -73,7 +73,7 @@ table! {
 }
 
 table! {
-    /// Numbers without a table of their own: from CSV, .xan, Prometheus text and the like.
+    /// Numbers without their own table: from CSV, .xan, Prometheus text and the like.
     metric [name, labels] is (Facts, Series, Lasting) {
         /// Name of the metric.
         name: label(),

@@ -3,7 +3,7 @@
 table! {
     /// One process over the interval. A process that was idle throughout has no row. What it read and wrote is its own: the kernel adds that
     /// of ended children to their parent's, which is taken off again; it is NULL where a process with several threads waited for children,
-    /// as nobody knows then. What ended processes read and wrote behind their last row is in the row `(exited)`.
+    /// as it is unknown then. What ended processes read and wrote behind their last row is in the row `(exited)`.
     process [pid, comm, user] is (Process, Series, Passing) {
         /// Process ID; NULL in the rows for processes that exited unobserved: together those of one name, user and role.
         pid: id().of_one_run(),

@@ -14,9 +14,9 @@ use crate::Type;
 /// A dictionary longer than this is begun anew, so that it cannot grow for ever.
 pub(super) const MAX_DICTIONARY: usize = 1 << 16;
 
-/// Stands for NULL in a column of integers or times while rows are gathered.
+/// Represents NULL in a column of integers or times while rows are gathered.
 pub(super) const NULL_I64: i64 = i64::MIN;
-/// Stands for NULL in a label column while rows are gathered.
+/// Represents NULL in a label column while rows are gathered.
 pub(super) const NULL_CODE: i32 = -1;
 
 /// Values of one column; shorter than the rows where the last ones are NULL.

@@ -166,8 +166,8 @@ impl TableRows {
     /// Sets the column number `place` of the last row; NaN, infinities and what cannot be are NULL.
     #[inline]
     pub(super) fn set_f64(&mut self, place: usize, value: f64) {
-        let (least, most) = self.table.columns[place].range;
-        if value < least || value > most {
+        let (smallest, most) = self.table.columns[place].range;
+        if value < smallest || value > most {
             return self.refuse(place, value);
         }
         let n = self.n_rows;
@@ -210,7 +210,7 @@ impl TableRows {
         let column = &self.table.columns[place];
         match self.refused.iter_mut().find(|refused| std::ptr::eq(refused.column, column)) {
             Some(refused) => refused.times += 1,
-            // An infinity is how a source says that it divided by nothing.
+            // An infinity is a source's division by zero.
             None if value.is_infinite() => {}
             None => {
                 let table = self.table.name;

@@ -43,9 +43,9 @@ fn what_cannot_be_is_null_and_told_once() {
     assert_eq!([0, 1].map(|row| cells.f64(row, cpu::intr_per_s)), [None, Some(380_140.0)]);
     // Of one CPU several threads use more than all.
     assert_eq!(rows.of(&process::TABLE).unwrap().f64(0, process::cpu), Some(640.0));
-    let told: Vec<String> = rows.refused().iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = rows.refused().iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        reported,
         [
             "cpu.intr_per_s: 3 values cannot be, and are left out: -3 is the first",
             "cpu.iowait: 2 values cannot be, and are left out: -380140 is the first",

@@ -1,13 +1,13 @@
 //! Settings of database servers from their command lines and configuration files, without asking the server.
 //!
-//! What was changed in a file since the server began, or by a statement since, is not seen; whoever
-//! shows such a value says where it is from.
+//! What was changed in a file since the server began, or by a statement since, is not seen; a caller that
+//! shows such a value shows its origin too.
 
 use std::path::{Path, PathBuf};
 
 use crate::reading::{self, LIMIT};
 
-/// A setting's text and where it stands.
+/// A setting's text and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// As it is written, without quotes.
@@ -16,7 +16,7 @@ pub struct Setting {
     pub from: String,
 }
 
-/// What [`Setting::from`] says of the command line.
+/// [`Setting::from`] of the command line.
 pub const COMMAND_LINE: &str = "the command line";
 
 /// How deep configuration files may include each other.
@@ -127,7 +127,7 @@ fn is_server(group: &str) -> bool {
 }
 
 fn read(file: &Path, resolve: Resolve<'_>) -> Option<String> {
-    // Whoever runs the server may have put anything there.
+    // The file may hold anything.
     let bytes = reading::read(&resolve(file), LIMIT).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -142,7 +142,7 @@ fn files_of(folder: &Path, resolve: Resolve<'_>, endings: &[&str]) -> Vec<PathBu
     files
 }
 
-/// Bytes that a setting says: `128MB` and `16384` (in `unit` bytes) of PostgreSQL, `1G` of MariaDB.
+/// Bytes of a setting: `128MB` and `16384` (in `unit` bytes) of PostgreSQL, `1G` of MariaDB.
 pub fn bytes(value: &str, unit: u64) -> Option<u64> {
     let value = value.trim();
     let end = value.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(value.len());

@@ -1,6 +1,6 @@
 //! Pre-aggregated coarse bins of long runs, built on first use and cached beside the statistics of windows.
 //!
-//! A bin of a level holds least and greatest value, the weighted sum and the weight of every series: coarser bins
+//! A bin of a level holds minimum, maximum, the weighted sum and the weight of every series: coarser bins
 //! are made of them without looking at rows. The files are in `cache/windows`, named after their run, so that
 //! they go with it; deleting them is harmless.
 
@@ -18,7 +18,7 @@ use parquet::{
 use super::{BinSql, timewise::Timewise};
 use crate::{
     Engine, Part, QueryError, Question, Scope,
-    engine::{Asked, Dialect},
+    answers::{Asked, Dialect},
 };
 
 /// Sampling intervals in a bin of each level, the finest first; each is a multiple of the one before.
@@ -113,7 +113,7 @@ impl Source<'_> {
         Ok(files)
     }
 
-    /// Tells levels of one question from those of another, or of the same one as it was before.
+    /// Distinguishes the levels of questions and of versions of a question.
     fn name(&self) -> String {
         let q = self.question;
         let text = format!("2\n{}\n{:?}\n{:?}\n{:?}", self.timewise.sql, q.series, q.y, self.step_s);

@@ -10,7 +10,7 @@ use crate::{
     lex::{Token, tokens},
 };
 
-/// Words with which rows of one moment may depend on rows of another, or come from elsewhere.
+/// Words with which rows of one moment may depend on rows of another, or come from another source.
 const UNCERTAIN: [&str; 19] = [
     "with",
     "join",
@@ -73,11 +73,11 @@ pub(super) fn timewise(question: &Question) -> Option<Timewise<'_>> {
     }
     // The interval is the table's own: the length of a bin is made of it.
     let own_dt = |i: usize| (name(i - 1) == "select" || is(i - 1, ',')) && (is(i + 1, ',') || name(i + 1) == "from");
-    let greatest_dt = |i: usize| name(i - 1) == "as" && i > 4 && name(i - 5) == "max" && name(i - 3) == "dt";
+    let largest_dt = |i: usize| name(i - 1) == "as" && i > 4 && name(i - 5) == "max" && name(i - 3) == "dt";
     let from = *places("from").first()?;
-    let told = places("dt").into_iter().filter(|i| *i < from && (own_dt(*i) || greatest_dt(*i))).count();
-    let renamed = places("dt").into_iter().any(|i| i < from && name(i - 1) == "as" && !greatest_dt(i));
-    if told == 0 || renamed {
+    let reported = places("dt").into_iter().filter(|i| *i < from && (own_dt(*i) || largest_dt(*i))).count();
+    let renamed = places("dt").into_iter().any(|i| i < from && name(i - 1) == "as" && !largest_dt(i));
+    if reported == 0 || renamed {
         return None;
     }
     let table = TABLES.iter().find(|t| t.name == name(from + 1))?;

@@ -12,7 +12,7 @@
 -- no: cpu cpu=48 usr=100 idle=0 *9
 --
 -- no: cpu usr=100 *9
--- Nine tenths and more. CPUs that a list leaves out are not known: it must have as many as the machine, or as the highest number tells.
+-- Nine tenths and more. CPUs that a list leaves out are not known: it must have as many as the machine, or as many as its highest number.
 WITH whole AS (
     SELECT run, host, wmean(100 - idle - coalesce(iowait, 0) - coalesce(steal, 0), coalesce(dt, 1)) AS busy, wmean(nice, coalesce(dt, 1)) AS low FROM cpu WHERE cpu IS NULL GROUP BY run, host
 ), machine AS (

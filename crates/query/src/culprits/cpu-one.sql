@@ -9,7 +9,7 @@
 --
 -- no: cpu cpu=0 usr=99 idle=1 *2
 -- no: cpu cpu=1 usr=99 idle=1 *2
--- Of a list of CPUs, one that was busy nearly all the time. What the CPUs did that are not in the list nobody knows.
+-- Of a list of CPUs, one that was busy nearly all the time. The load of CPUs that are not in the list is unknown.
 WITH each AS (
     SELECT run, host, cpu, wmean(100 - idle - coalesce(iowait, 0) - coalesce(steal, 0), coalesce(dt, 1)) AS busy FROM cpu WHERE cpu IS NOT NULL AND idle IS NOT NULL GROUP BY run, host, cpu
 ), listed AS (

@@ -15,10 +15,10 @@
 WITH sampled AS (
     SELECT run, host, coalesce(wait_event, activity) AS event, 100 * sum(sessions) / nullif(sum(sum(sessions)) OVER (PARTITION BY run, host), 0) AS share
     FROM db_best_wait WHERE in_db_time GROUP BY run, host, coalesce(wait_event, activity)
-), told AS (
+), known AS (
     SELECT run, host, regexp_extract(labels, 'event=(.*)$', 1) AS event, max(value) AS share FROM metric WHERE name LIKE '%event_time_share' GROUP BY run, host, labels
 )
 SELECT run, host, event, share FROM sampled WHERE share >= 10
 UNION ALL
-SELECT run, host, event, share FROM told t WHERE share >= 10 AND event <> '' AND NOT EXISTS (SELECT 1 FROM sampled s WHERE s.run = t.run AND s.host = t.host AND s.share IS NOT NULL)
+SELECT run, host, event, share FROM known t WHERE share >= 10 AND event <> '' AND NOT EXISTS (SELECT 1 FROM sampled s WHERE s.run = t.run AND s.host = t.host AND s.share IS NOT NULL)
 ORDER BY share DESC, run, host, event

@@ -6,7 +6,7 @@
 -- no: process pid=7 comm=dd write_bytes_per_s=900 read_bytes_per_s=0 *9
 --
 -- no: process pid=7 comm=dd cpu=90 *9
--- What processes caused of the storage, page cache aside; below 64 KiB/s nobody did.
+-- What processes caused of the storage, page cache aside; below 64 KiB/s there is no culprit.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s FROM (SELECT DISTINCT run, host, t, dt FROM process) GROUP BY run, host
 ), moved AS (

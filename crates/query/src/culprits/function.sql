@@ -7,7 +7,7 @@
 -- no: stack comm=hot event=off-cpu stack="main;poll" samples=90 *3
 --
 -- no: stack comm=hot event=on-cpu stack="main;a" samples=2
--- The innermost frames of samples on CPUs, twenty samples at least: fewer tell no share. Frames that are only addresses are no names.
+-- The innermost frames of samples on CPUs, twenty samples at least: fewer give no share. Frames that are only addresses are no names.
 WITH on_cpu AS (
     SELECT run, host, coalesce(comm, '') AS comm, coalesce(event, 'on-cpu') AS event, samples, regexp_extract(stack, '[^;]*$') AS leaf
     FROM stack

@@ -4,7 +4,7 @@
 -- says: {name} {value}{unit}
 -- yes: metric name=perf.cycles value=3.2e9
 -- no: metric name=perf.cycles
--- Counters and other numbers without a table of their own, counters of the CPU first.
+-- Counters and other numbers without their own table, counters of the CPU first.
 WITH named AS (
     SELECT run, host, CASE WHEN labels IS NULL THEN name ELSE concat(name, ' (', labels, ')') END AS shown, avg(value) AS value, any_value(unit) AS unit,
         min(CASE WHEN name LIKE '%insn_per_cycle%' OR name LIKE '%ipc' THEN 1 WHEN name LIKE '%utilized%' THEN 2 WHEN name LIKE 'perf.%' THEN 3 ELSE 4 END) AS place

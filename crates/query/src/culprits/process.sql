@@ -8,7 +8,7 @@
 -- no: process pid=7 comm=gzip cpu=0.2 *9
 --
 -- no: process pid=7 comm=gzip rss_bytes=9e9 *9
--- Programs by their share of all CPU time that processes used; below a fiftieth of a CPU nobody used it.
+-- Programs by their share of all CPU time that processes used; below a fiftieth of a CPU there is no culprit.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s FROM (SELECT DISTINCT run, host, t, dt FROM process) GROUP BY run, host
 ), used AS (

@@ -1,5 +1,5 @@
 -- Tasks that wanted a CPU at each moment against the CPUs that there are. The number of CPUs is what was recorded, else what tables of single CPUs
--- show, where none of them is left out; NULL where nothing tells it. What two files of an import tell of the same time counts once.
+-- show, where none of them is left out; NULL where it is unknown. Two files of an import on the same time count once.
 WITH known AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), listed AS (

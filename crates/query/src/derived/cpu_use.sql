@@ -1,4 +1,4 @@
--- Rows of cpu that tell how busy a CPU was; what two files of an import tell of the same time counts once: a row counts whose middle is behind
+-- Rows of cpu with how busy a CPU was; two files of an import on the same time count once: a row counts whose middle is behind
 -- the end of that before it.
 SELECT *, 100 - idle - coalesce(iowait, 0) AS busy
 FROM cpu

@@ -3,7 +3,7 @@
 -- and no measure.
 -- `sessions` is what a row adds to the mean number of sessions over the run: rows exist only where something was
 -- seen, so that time is divided by all the time that was looked at.
--- `in_db_time` says whether it is work that a client waits for.
+-- `in_db_time` is whether it is work that a client waits for.
 WITH waits AS (
     SELECT run, host, t, coalesce(dt, 1) AS dt, server, wait_class, wait_event, measured, waits_per_s, w.time, mean_ms, samples,
         coalesce(kind, 'client') AS kind,

@@ -1,5 +1,5 @@
 -- What a database server counts of itself, a row for each moment: sessions that are active, that wait for a lock, time in row locks and in reads,
--- a second. A server without a row of its own is the sum of its databases. `is_sampled` says that its sessions were looked at too, which tells
+-- a second. A server without its own row is the sum of its databases. `is_sampled`: its sessions were sampled too, which shows
 -- the same more exactly: rules read its counters where it is false.
 WITH counted AS (
     SELECT run, host, server, t, coalesce(dt, 1) AS dt, d.database IS NULL AS whole, sum(coalesce(d.active_sessions, d.active_sampled, d.db_time)) AS active,

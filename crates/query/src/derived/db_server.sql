@@ -1,6 +1,6 @@
--- One row for each database server: what it is, as far as its settings tell, and its transactions and statements.
--- A server without a row of its own is the sum of its databases.
-WITH told AS (
+-- One row for each database server: what it is by its settings, and its transactions and statements.
+-- A server without its own row is the sum of its databases.
+WITH known AS (
     SELECT run, host, server,
         max(value) FILTER (origin = 'server' AND name = 'vendor') AS vendor,
         max(value) FILTER (origin = 'server' AND name = 'version') AS version,
@@ -28,9 +28,9 @@ WITH told AS (
         steady(wmean(idle_in_transaction, dt)) AS idle_in_transaction_time, steady(wmean(block_read, dt)) AS block_read_time
     FROM best GROUP BY run, host, server
 )
-SELECT t.*, told.vendor, told.version, told.max_connections, told.block_size,
-    coalesce(told.cpus, CASE WHEN here.is_here = 1 THEN machine.cpus END) AS cpus
+SELECT t.*, known.vendor, known.version, known.max_connections, known.block_size,
+    coalesce(known.cpus, CASE WHEN here.is_here = 1 THEN machine.cpus END) AS cpus
 FROM total t
-LEFT JOIN told ON told.run = t.run AND told.host = t.host AND told.server IS NOT DISTINCT FROM t.server
+LEFT JOIN known ON known.run = t.run AND known.host = t.host AND known.server IS NOT DISTINCT FROM t.server
 LEFT JOIN here ON here.run = t.run AND here.host = t.host AND here.server IS NOT DISTINCT FROM t.server
 LEFT JOIN machine ON machine.run = t.run AND machine.host = t.host

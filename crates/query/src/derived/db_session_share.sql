@@ -1,8 +1,8 @@
 -- Rows of db_session with `sessions`, what a row adds to the mean number of sessions over the run. Samplers give a row
 -- for each session that is not idle, several a second; imports one for each session that they saw. Both are weighted by
--- the time that a row stands for, and divided by all the time in which sessions were looked at.
+-- the time that a row covers, and divided by all the time in which sessions were looked at.
 -- `class` is the class of activity that every row has, also an import's, `event` the wait event or `(none)`, `session_name`
--- the session's number as text: what charts and lists tell sessions apart by.
+-- the session's number as text: the label of sessions in charts and lists.
 -- `is_client` leaves out the server's own processes, `in_db_time` what no client waits for.
 WITH sampled AS (
     SELECT run, host, server, sum(dt) AS seen_s FROM db WHERE samples > 0 AND db.database IS NULL GROUP BY run, host, server

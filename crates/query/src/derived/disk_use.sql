@@ -1,8 +1,8 @@
--- One row for each interval of a whole disk: how busy it was, what queued for it, how long a request took, whatever column tells it.
+-- One row for each interval of a whole disk: how busy it was, what queued for it, how long a request took, from whichever column has it.
 -- `queue` is the mean number of requests in flight: as it was counted, or by Little's law from rates and latencies, or what was in flight at the
--- end of the interval; NULL where nothing tells it. `source` says which it was.
--- What two files of an import tell of the same time counts once: a row counts whose middle is behind the ends of those before it.
-WITH told AS (
+-- end of the interval; NULL where unknown. `source` names it.
+-- Two files of an import on the same time count once: a row counts whose middle is behind the ends of those before it.
+WITH known AS (
     SELECT run, host, t, dt, device, util, in_flight,
         CASE WHEN queue_depth IS NOT NULL OR wait_queue IS NOT NULL THEN coalesce(queue_depth, 0) + coalesce(wait_queue, 0) END AS counted,
         CASE WHEN reads_per_s IS NOT NULL OR writes_per_s IS NOT NULL THEN coalesce(reads_per_s, 0) + coalesce(writes_per_s, 0) ELSE transfers_per_s END AS requests,
@@ -16,4 +16,4 @@ WITH told AS (
 )
 SELECT run, host, t, dt, device, util, requests, mean_ms, coalesce(counted, requests * mean_ms / 1000, in_flight) AS queue,
     CASE WHEN counted IS NOT NULL THEN 'queue' WHEN requests * mean_ms IS NOT NULL THEN 'rate and latency' WHEN in_flight IS NOT NULL THEN 'in flight' END AS source
-FROM told
+FROM known

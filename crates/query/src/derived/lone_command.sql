@@ -1,5 +1,5 @@
 -- The recorded command where it is one process of one thread that computes all the time: `used` is what it had of one CPU, percent. It fills a
--- CPU as designed: nobody waits for it but who started it. What disturbs it is told by the time that it waited for a CPU, which is small here.
+-- CPU as designed: only the one who started it waits for it. A disturbance shows in the time that it waited for a CPU, which is small here.
 WITH commands AS (
     SELECT DISTINCT run, host, pid FROM thread_wait WHERE role = 'command'
 ), spans AS (

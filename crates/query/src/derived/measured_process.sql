@@ -1,5 +1,5 @@
 -- The processes that are measured: those that the recorder started with the others of their program, and those of a database server
--- that was observed. Elsewhere nobody knows who disturbs whom.
+-- that was observed. Otherwise it is unknown which process disturbs which.
 SELECT DISTINCT p.run, p.host, p.pid
 FROM process p JOIN (SELECT DISTINCT run, host, comm FROM thread_wait WHERE role = 'command') c ON c.run = p.run AND c.host = p.host AND c.comm = p.comm
 UNION

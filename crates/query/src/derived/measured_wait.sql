@@ -3,7 +3,7 @@
 -- `cpu` is the share of the time in which
 -- they could run that they had no CPU, `disk` and `memory` the share of the looks at their threads in which these waited for a disk,
 -- for memory, or for a peer, percent. A disk that is full for somebody else is no reason for what they took: see who uses it in findings.
--- NULL where nobody looked often enough.
+-- NULL where samples are too few.
 WITH measured AS (
     SELECT DISTINCT run, host, pid FROM thread_wait WHERE role = 'command'
     UNION

@@ -1,7 +1,7 @@
 -- How full each resource was at each moment, percent: a row for each reading. Short names, which sort by resource; `place` is the
 -- order in which a person looks.
--- `kind` tells utilisation from saturation (somebody waited) and errors; of a database it is the share of its active sessions' time, or of one session where fewer are active.
--- The CPUs together are a row of their own, or the mean of all of them: a list that leaves some out tells nothing of the machine.
+-- `kind` distinguishes utilisation from saturation (somebody waited) and errors; of a database it is the share of its active sessions' time, or of one session where fewer are active.
+-- The CPUs together are a separate row, or the mean of all of them: a list that leaves some out does not represent the machine.
 WITH online AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), listed AS (

@@ -1,6 +1,6 @@
 //! Which findings could not be asked of runs, and what would make it.
 //!
-//! The rows on which a finding must fire, in its own header, tell what it needs: a table, and columns with numbers. It can be asked
+//! The rows on which a finding must fire, in its own header, define what it needs: a table, and columns with numbers. It can be asked
 //! where a run has all that one of these cases has. What lacks every table of its cases is about something else.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub struct CanAsk {
 }
 
 /// The numbers that runs have, by table.
-type Known = BTreeMap<&'static str, BTreeSet<String>>;
+type NumericColumns = BTreeMap<&'static str, BTreeSet<String>>;
 
 /// Things that the line names; further ones are counted.
 const NAMED: usize = 4;
@@ -45,7 +45,7 @@ impl Engine {
         let all = findings(self.store())?;
         let tables: BTreeSet<&'static str> =
             all.iter().flat_map(|f| &f.cases).flat_map(Case::needs).map(|(table, _)| table.name).collect();
-        let mut known = Known::new();
+        let mut known = NumericColumns::new();
         for table in tables {
             let there = views::columns_with_values(self.store(), table, scope)?;
             if !there.is_empty() {
@@ -56,7 +56,7 @@ impl Engine {
     }
 }
 
-fn sorted(all: &[Finding], known: &Known) -> CanAsk {
+fn sorted(all: &[Finding], known: &NumericColumns) -> CanAsk {
     let mut asked = CanAsk::default();
     let mut missing: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
     for finding in all.iter().filter(|finding| finding.cases.iter().any(|case| !case.silent)) {
@@ -74,7 +74,7 @@ fn sorted(all: &[Finding], known: &Known) -> CanAsk {
 }
 
 /// What runs lack of the rows of a case, and whether they have any of its tables.
-fn lacks(case: &Case, known: &Known) -> (bool, Vec<String>) {
+fn lacks(case: &Case, known: &NumericColumns) -> (bool, Vec<String>) {
     let (mut here, mut what) = (false, BTreeSet::new());
     for (table, columns) in case.needs() {
         let Some(there) = known.get(table.name) else {

@@ -3,7 +3,7 @@
 //! `cpu cpu=0 usr=99 idle=1 *30 @10`: a row of the table `cpu` at each of 30 seconds after the tenth. A
 //! column that is not named is NULL, `dt` is 1 unless it is given, quotes hold blanks together.
 //! Lines of one kind that follow each other are one run; an empty comment begins another.
-//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=… samples=… missed=…`. `inside` before a table's name says
+//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=… samples=… missed=…`. `inside` before a table's name means
 //! that the rows are those of the period that a finding over two periods looks at.
 
 use fenxi_model::{Micros, Rows, TABLES, Table, Type, near, table};
@@ -14,7 +14,7 @@ use fenxi_store::SourceCost;
 pub struct Case {
     /// Whether it must find nothing.
     pub silent: bool,
-    /// What recording is said to have cost.
+    /// The cost of recording in the case.
     pub costs: Vec<SourceCost>,
     /// Exit status of the run's command.
     pub exit_status: Option<i32>,
@@ -22,7 +22,7 @@ pub struct Case {
     pub samples: Option<u64>,
     /// Samples missed.
     pub missed: u64,
-    /// The period that is looked at, seconds since the begin: where the rows are that are said to be inside.
+    /// The period that is looked at, seconds since the begin: where the rows marked `inside` are.
     pub inside: Option<(f64, f64)>,
     lines: Vec<Line>,
 }
@@ -75,7 +75,7 @@ impl Case {
 }
 
 impl Case {
-    /// Reads what is said of the run itself.
+    /// Reads the properties of the run itself.
     fn run(&mut self, values: &[String]) -> Result<(), String> {
         for word in values {
             let unknown = || format!("run: `{word}` is not exit_status=…, samples=… or missed=… with a number");
@@ -131,7 +131,7 @@ impl Cases {
     }
 }
 
-/// Words at blanks; what stands between double quotes is held together.
+/// Words at blanks; double quotes hold words together.
 fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let (mut word, mut quoted, mut begun) = (String::new(), false, false);

@@ -31,7 +31,7 @@ type Outcome = Result<Vec<Occurrence>, QueryError>;
 
 /// What was found in one run, or a part of it, by the finding's name.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct CachedFindings {
     findings: BTreeMap<String, Evaluated>,
     /// Whether it holds what its file does not.
     #[serde(skip)]
@@ -58,16 +58,16 @@ struct Row {
 
 impl Engine {
     /// Lets `findings` look at the runs of `scope`: those that found something or could not look, the worst first, and so what
-    /// each found; what is equally bad stands by run.
+    /// each found; equally bad ones are sorted by run.
     ///
     /// # Errors
     /// When the store cannot be read, the cluster is lost or the work interrupted: half of the findings are no answer. Any other
-    /// finding that fails stands among what is given back.
+    /// finding that fails is among what is given back.
     pub(crate) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let runs = self.runs_of(scope)?;
         let by = self.program()?.map(|program| word(&program));
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
-        let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
+        let mut kept: Vec<CachedFindings> = runs.iter().map(|run| self.kept(path(run))).collect();
         let holds = self.tables_of(&runs);
         let jobs: Vec<Job> =
             findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
@@ -165,11 +165,11 @@ impl Engine {
     }
 
     /// What is kept of a run; nothing where that cannot be believed.
-    fn kept(&self, path: PathBuf) -> Kept {
+    fn kept(&self, path: PathBuf) -> CachedFindings {
         self.store().read_cached(&path).and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
-    fn keep(&self, path: PathBuf, kept: &Kept) -> Result<(), QueryError> {
+    fn keep(&self, path: PathBuf, kept: &CachedFindings) -> Result<(), QueryError> {
         let text = serde_json::to_vec(kept).map_err(|e| QueryError::Io(e.into()))?;
         Ok(self.store().keep_derived(&path, &text)?)
     }
@@ -194,15 +194,15 @@ impl Engine {
             _ => None,
         };
         let kept = path.as_ref().and_then(|path| String::from_utf8(self.store().read_cached(path)?).ok());
-        if let Some(said) = kept {
-            return Ok(said);
+        if let Some(message) = kept {
+            return Ok(message);
         }
-        let said = say(&self.ours(sql, &[], scope)?);
+        let message = say(&self.ours(sql, &[], scope)?);
         if let Some(path) = path {
             // A store that cannot be written is read all the same, only slower.
-            let _ = self.store().keep_derived(&path, said.as_bytes());
+            let _ = self.store().keep_derived(&path, message.as_bytes());
         }
-        Ok(said)
+        Ok(message)
     }
 
     /// Where is kept `what` is known of a run, or a part of it, by this machine or another program.
@@ -232,12 +232,19 @@ struct Job {
 impl Job {
     /// A finding of the store looks at everything each time, a shipped one at the runs of which nothing is kept.
     /// What reads only tables without rows finds nothing.
-    fn of(finding: &Finding, runs: &[RunId], scope: &Scope, kept: &[Kept], holds: Option<&BTreeSet<String>>) -> Job {
+    fn of(
+        finding: &Finding,
+        runs: &[RunId],
+        scope: &Scope,
+        kept: &[CachedFindings],
+        holds: Option<&BTreeSet<String>>,
+    ) -> Job {
         let version = version(finding);
         if finding.own {
             return Job { version, missing: Vec::new(), scope: Some(scope.clone()) };
         }
-        let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
+        let is_kept =
+            |kept: &CachedFindings| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
         let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
         let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
         let may_find = || {
@@ -251,7 +258,13 @@ impl Job {
     }
 
     /// Keeps what a shipped finding found in the runs that it looked at, and gives what it finds in all.
-    fn keep(&self, finding: &Finding, found: &[Occurrence], runs: &[RunId], kept: &mut [Kept]) -> Vec<Occurrence> {
+    fn keep(
+        &self,
+        finding: &Finding,
+        found: &[Occurrence],
+        runs: &[RunId],
+        kept: &mut [CachedFindings],
+    ) -> Vec<Occurrence> {
         for i in &self.missing {
             let of_run = found.iter().filter(|occurrence| occurrence.run == runs[*i].as_str());
             let evaluated = Evaluated { version: self.version.clone(), rows: of_run.map(Row::of).collect() };
@@ -266,7 +279,7 @@ impl Job {
     }
 }
 
-/// Changes with what views and macros give findings to read, which their own text does not tell.
+/// Changes with what views and macros give findings to read, which is not in their own text.
 const VIEWS: u32 = 1;
 
 /// A program and its version as part of a file's name.
@@ -274,14 +287,14 @@ fn word(program: &str) -> String {
     blake3::hash(program.as_bytes()).to_hex().chars().take(12).collect()
 }
 
-/// Tells a finding from what it was before.
+/// Distinguishes versions of a finding.
 fn version(finding: &Finding) -> String {
     let names: Vec<&str> = finding.names.iter().map(|kind| culprit::text(kind)).collect();
     let says = format!("{}\n{}\n{}", finding.severity, finding.says(), finding.world.join(";"));
     version_of(&format!("{}\n{}", finding.sql, names.join("\n")), &says)
 }
 
-/// Tells a statement, with what is said of its answer, from what it was before.
+/// Distinguishes versions of a statement with its message.
 fn version_of(sql: &str, says: &str) -> String {
     let mut text = format!("{VIEWS}\n{says}\n{sql}");
     text.extend(Mentions::of(sql).derived.iter().map(|view| view.sql));

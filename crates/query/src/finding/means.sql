@@ -1,5 +1,5 @@
--- What a series means, whoever recorded it: `means` is a word of MEANS in `periods.rs`, NULL where none fits; of several series
--- of one meaning the one of the smallest `place` says it best. `thing` is what series say the same of: one fact.
+-- What a series means, whichever tool recorded it: `means` is a word of MEANS in `periods.rs`, NULL where none fits; of several series
+-- of one meaning the one of the smallest `place` is the best. `thing` is the common subject of series: one fact.
 -- `name` is the column behind its table, or what a metric is called, in small letters with `_` for all else.
 WITH series AS (
     SELECT CAST(split_part(r, chr(31), 1) AS BIGINT) AS n, split_part(r, chr(31), 2) AS tab, lower(split_part(r, chr(31), 4)) AS about,

@@ -1,16 +1,16 @@
-//! Findings over two periods: what the change of all series from one period to another says. The changes are computed elsewhere and
+//! Findings over two periods: rules over the change of all series from one period to another. The changes are computed by the caller and
 //! come as rows, so that a rule is SQL as any other is.
 
 use super::{Finding, Found, Occurrence, findings, order};
 use crate::{
     Engine, QueryError, Scope, Value,
-    engine::{Asked, Author, Dialect},
+    answers::{Asked, Author, Dialect},
 };
 
 /// Between rows, and between the fields of a row: no text of a recording has them where it is written.
 const ROW: char = '\u{1e}';
 const FIELD: char = '\u{1f}';
-/// The statement that says what series mean.
+/// The statement with the meanings of series.
 const NAMING: &str = include_str!("means.sql");
 /// What a series can mean. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
 pub const MEANS: [&str; 29] = [
@@ -45,8 +45,8 @@ pub const MEANS: [&str; 29] = [
     "other_io",
 ];
 
-/// Columns of `moves` that are made of several meanings: the change of the throughput, 0 where it is unknown; the greatest rise of what a
-/// database does for its clients, whole and per transaction; and how much a rise matters: a warning where work is slower, or nobody knows.
+/// Columns of `moves` that are made of several meanings: the change of the throughput, 0 where it is unknown; the largest rise of what a
+/// database does for its clients, whole and per transaction; and how much a rise matters: a warning where work is slower, or it is unknown.
 const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inserted, changed, 0) AS own_work, \
      greatest(reads_cost, scans_cost, inserted_cost, changed_cost, 0) AS own_cost, \
      CASE WHEN throughput <= -0.05 OR latency >= 0.3 OR throughput IS NULL AND latency IS NULL THEN 'warning' ELSE 'info' END AS severity";
@@ -56,7 +56,7 @@ const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inse
 pub struct Meaning {
     /// One of [`MEANS`]; None where it is not known.
     pub means: Option<String>,
-    /// Of several that mean the same, the smallest says it best.
+    /// Of several that mean the same, the smallest is the best.
     pub place: i64,
     /// What it belongs to with others that say the same.
     pub thing: String,
@@ -81,7 +81,7 @@ pub struct ChangeRow<'a> {
     pub change: f64,
     /// The same per transaction; None for what is no rate, or without transactions.
     pub cost: Option<f64>,
-    /// How much it stands out.
+    /// Its weight.
     pub weight: f64,
     /// Whether it is the first of its meaning.
     pub is_first: bool,
@@ -112,7 +112,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// Lets all findings over two periods look at how series changed: causes first, then by how much they stand out.
+    /// Lets all findings over two periods look at how series changed: causes first, then by weight.
     ///
     /// # Errors
     /// As [`Engine::find_all`].
@@ -163,7 +163,7 @@ impl Finding {
     }
 }
 
-/// How much what was found stands out: the column `weight` of its rows.
+/// The weight of a finding: the column `weight` of its rows.
 fn weight(found: &Found) -> f64 {
     let of = |o: &Occurrence| o.evidence.iter().find(|(name, _)| name == "weight").and_then(|(_, v)| v.as_f64());
     found.outcome.iter().flatten().filter_map(of).fold(0.0, f64::max)

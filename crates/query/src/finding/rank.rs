@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Finding, Found, Severity};
 
 words! {
-    /// What a finding is to whoever looks for a cause, in the order in which they look.
+    /// The role of a finding in the search for a cause, in that order.
     Kind {
         /// May be the cause.
         Problem = "problem",
@@ -42,7 +42,7 @@ pub const QUEUE: &str = "waiting for a connection";
 /// Shares of the clock, of a CPU's or a machine's: none of them is a part of what a transaction or a session takes.
 const OF_THE_CLOCK: [&str; 4] = ["the time", "one CPU's time", "the CPU's time", "the CPUs' time"];
 
-/// What the splits of runs tell of findings.
+/// Findings' shares by the splits of runs.
 pub struct Splits<'a> {
     /// Runs whose time is known as parts.
     pub runs: BTreeSet<String>,
@@ -50,7 +50,7 @@ pub struct Splits<'a> {
     pub impact: &'a dyn Fn(&str, &[String]) -> Option<Impact>,
 }
 
-/// Where the share of a finding stands in its rows.
+/// The column with the share of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImpactColumn {
     /// The column: percent, or the numerator.
@@ -61,11 +61,11 @@ pub struct ImpactColumn {
     pub of: String,
 }
 
-/// A finding without a known share stands behind those of a tenth and more, and before those of less.
+/// A finding without a known share is ranked after those of a tenth and more, and before those of less.
 const UNKNOWN: f64 = 0.1;
 /// What has this share of the service is what makes the queue before it, if there is one.
 const HOLDS: f64 = 0.3;
-/// More than any share: what surely makes work suffer, though nobody knows how much.
+/// More than any share: what surely makes work suffer, by an unknown amount.
 const SURELY: f64 = 2.0;
 /// Below this share of the latency, what a finding names is no reason for the latency, whatever else it is.
 const NEGLIGIBLE: f64 = 0.05;
@@ -81,7 +81,7 @@ impl ImpactColumn {
         Some(ImpactColumn { column: column.trim().to_owned(), over, of: of.trim().to_owned() })
     }
 
-    /// The share that a row tells.
+    /// The share in a row.
     fn share(&self, evidence: &[(String, Value)]) -> Option<f64> {
         let value = |column: &str| evidence.iter().find(|(name, _)| name == column)?.1.as_f64();
         let whole = match &self.over {
@@ -93,7 +93,7 @@ impl ImpactColumn {
 }
 
 impl Found {
-    /// What it is to whoever looks for a cause: what another one explains is a symptom, and so on.
+    /// Its role in the search for a cause: what another one explains is a symptom, and so on.
     pub fn kind(&self) -> Kind {
         if self.severity() == Severity::Info {
             return Kind::Information;
@@ -111,7 +111,7 @@ impl Found {
         if severity == Severity::Warning && is_negligible { Severity::Info } else { severity }
     }
 
-    /// How much it accounts for: as the split of time has its parts where that is known, else what its rows tell.
+    /// How much it accounts for: as the split of time has its parts where that is known, else the share in its rows.
     pub fn impact(&self) -> Option<Impact> {
         self.of_part.clone().or_else(|| self.of_rows())
     }
@@ -127,9 +127,9 @@ impl Found {
     }
 
     fn of_rows(&self) -> Option<Impact> {
-        let told = self.finding.impact.as_ref()?;
-        let rows = self.outcome.iter().flatten().filter_map(|o| told.share(&o.evidence));
-        Some(Impact { share: rows.max_by(f64::total_cmp)?, of: told.of.clone() })
+        let reported = self.finding.impact.as_ref()?;
+        let rows = self.outcome.iter().flatten().filter_map(|o| reported.share(&o.evidence));
+        Some(Impact { share: rows.max_by(f64::total_cmp)?, of: reported.of.clone() })
     }
 
     /// Whether it explains what `other` found, in one of its runs.
@@ -151,7 +151,7 @@ impl Found {
     }
 }
 
-/// Says of each what explains it, and orders all: by kind, what they account for, severity, and section.
+/// Sets for each what explains it, and orders all: by kind, what they account for, severity, and section.
 pub(super) fn order(all: &mut [Found]) {
     let causes = |found: &Found| {
         // What accounts for next to nothing explains nothing.
@@ -176,8 +176,8 @@ pub fn rank(all: &mut Vec<Found>, splits: &Splits<'_>) {
     for found in all.iter_mut() {
         let Found { finding, outcome, .. } = found;
         let impact = |run: &str| (splits.impact)(run, &finding.parts).filter(|_| !finding.parts.is_empty());
-        if let (Ok(occurrences), Some(least)) = (outcome.as_mut(), finding.least_part) {
-            occurrences.retain(|o| impact(&o.run).is_some_and(|impact| impact.share >= least));
+        if let (Ok(occurrences), Some(smallest)) = (outcome.as_mut(), finding.min_part) {
+            occurrences.retain(|o| impact(&o.run).is_some_and(|impact| impact.share >= smallest));
         }
         let of_runs = outcome.iter().flatten().filter_map(|o| impact(&o.run));
         let of_part = of_runs.max_by(|a, b| a.share.total_cmp(&b.share));
@@ -189,9 +189,9 @@ pub fn rank(all: &mut Vec<Found>, splits: &Splits<'_>) {
 }
 
 impl Finding {
-    /// Whether its rows tell its share.
+    /// Whether its rows have its share.
     pub(super) fn tells_share(&self, columns: &[&str]) -> bool {
-        let wanted = self.impact.iter().flat_map(|told| [Some(&told.column), told.over.as_ref()]).flatten();
+        let wanted = self.impact.iter().flat_map(|reported| [Some(&reported.column), reported.over.as_ref()]).flatten();
         wanted.into_iter().all(|column| columns.contains(&column.as_str()))
     }
 }

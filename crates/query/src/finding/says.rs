@@ -92,7 +92,7 @@ enum Values {
 }
 
 impl Columns {
-    pub(super) fn of(answer: &Answer) -> Columns {
+    pub(super) fn from_answer(answer: &Answer) -> Columns {
         let column = |c: &crate::AnswerColumn| Column {
             name: c.name.clone(),
             unit: c.unit,

@@ -1,4 +1,4 @@
-//! The worlds of a run: what it is of. A finding that names worlds speaks in these only, so that nobody is told of the
+//! The worlds of a run: what it is of. A finding that names worlds applies to these only, so that no finding is about the
 //! transactions of a disk benchmark.
 
 use fenxi_model::RunId;

@@ -27,7 +27,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// Settles the shape of a column from its rows at hand.
-    pub(super) fn of(column: &AnswerColumn, arrays: &[ArrayRef]) -> Shape {
+    pub(super) fn from_column(column: &AnswerColumn, arrays: &[ArrayRef]) -> Shape {
         let ty = &column.ty;
         if matches!(ty, DataType::Timestamp(..)) {
             let whole = |a: &ArrayRef| (0..a.len()).filter_map(|row| micros_at(a, row)).all(|t| t % 1_000_000 == 0);
@@ -39,16 +39,16 @@ impl Shape {
         if ty.is_integer() && column.unit == Unit::None {
             return Shape::Whole;
         }
-        let mut greatest = 0.0_f64;
+        let mut largest = 0.0_f64;
         let mut whole = true;
         let numbers = arrays.iter().flat_map(|a| (0..a.len()).filter_map(move |row| number_at(a, row)));
         for value in numbers.filter(|v| v.is_finite()) {
-            greatest = greatest.max(value.abs());
+            largest = largest.max(value.abs());
             whole &= value.fract() == 0.0;
         }
-        let (scale, prefix) = scale(column.unit, greatest);
+        let (scale, prefix) = scale(column.unit, largest);
         let unit = format!("{prefix}{}", column.unit.symbol());
-        let decimals = if whole && scale == 1.0 { 0 } else { decimals(greatest / scale) };
+        let decimals = if whole && scale == 1.0 { 0 } else { decimals(largest / scale) };
         Shape::Number { scale, decimals, unit }
     }
 
@@ -60,7 +60,7 @@ impl Shape {
         }
     }
 
-    /// Whether cells stand to the right.
+    /// Whether cells are right-aligned.
     pub(super) fn is_number(&self) -> bool {
         matches!(self, Shape::Number { .. } | Shape::Whole)
     }
@@ -106,7 +106,7 @@ fn moment(sink: &mut Sink, array: &dyn Array, row: usize, millis: bool) -> Writt
 }
 
 /// One scale for a whole column, so that its numbers can be compared at a glance.
-fn scale(unit: Unit, greatest: f64) -> (f64, &'static str) {
+fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
     let (base, prefixes): (f64, &[&'static str]) = match unit {
         Unit::Bytes | Unit::BytesPerS => (1024.0, &["", "Ki", "Mi", "Gi", "Ti", "Pi"]),
         Unit::Hertz => (1000.0, &["", "k", "M", "G"]),
@@ -114,7 +114,7 @@ fn scale(unit: Unit, greatest: f64) -> (f64, &'static str) {
     };
     let mut scale = 1.0;
     for prefix in prefixes {
-        if greatest / scale < base * 10.0 {
+        if largest / scale < base * 10.0 {
             // One step up only when four digits before the point are passed.
             return (scale, prefix);
         }
@@ -123,12 +123,12 @@ fn scale(unit: Unit, greatest: f64) -> (f64, &'static str) {
     (scale / base, prefixes[prefixes.len() - 1])
 }
 
-/// Decimals that give the greatest number of a column four significant digits.
-fn decimals(greatest: f64) -> usize {
-    if greatest == 0.0 {
+/// Decimals that give the largest number of a column four significant digits.
+fn decimals(largest: f64) -> usize {
+    if largest == 0.0 {
         return 0;
     }
-    let magnitude = greatest.log10().floor() as i64;
+    let magnitude = largest.log10().floor() as i64;
     (3 - magnitude).clamp(0, 9) as usize
 }
 
@@ -136,9 +136,9 @@ fn decimals(greatest: f64) -> usize {
 /// two significant digits of it would be left, so that 0.157 beside 1,234 is not 0, nor 1.24 only 1.
 fn enough(value: f64, decimals: usize) -> usize {
     let magnitude = value.abs();
-    let least = if decimals <= 1 { 9.5 } else { 1.0 } * 10_f64.powi(-(decimals as i32));
-    // What is below that is nothing beside whatever is told in the same unit.
-    let is_small = magnitude >= TINY && magnitude < least && value.fract() != 0.0;
+    let smallest = if decimals <= 1 { 9.5 } else { 1.0 } * 10_f64.powi(-(decimals as i32));
+    // Smaller values are negligible beside others in the same unit.
+    let is_small = magnitude >= TINY && magnitude < smallest && value.fract() != 0.0;
     let digits = if decimals <= 1 { 2 } else { 1 };
     if is_small { (digits - magnitude.log10().floor() as i64).clamp(decimals as i64, 9) as usize } else { decimals }
 }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn no_value_that_is_something_reads_as_nothing() {
-        let in_column = |value: f64, greatest: f64| fixed(value, enough(value, decimals(greatest)));
+        let in_column = |value: f64, largest: f64| fixed(value, enough(value, decimals(largest)));
         assert_eq!(in_column(0.157, 1234.0), "0.157");
         assert_eq!(in_column(1.24, 51234.0), "1.24");
         assert_eq!((in_column(0.0372, 98.5), in_column(0.003_72, 98.5)), ("0.04".to_owned(), "0.0037".to_owned()));

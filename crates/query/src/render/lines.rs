@@ -22,7 +22,7 @@ use super::{
 /// A column of an answer in one batch.
 pub(super) struct Column<'a> {
     array: &'a dyn Array,
-    /// What stands before its values in JSON: the brace or comma and its name.
+    /// The prefix of its values in JSON: the brace or comma and its name.
     before: String,
     decimals: Decimals,
 }
@@ -40,7 +40,7 @@ pub(super) enum Decimals {
 
 impl Decimals {
     /// Whole numbers where all are and fit, floats otherwise.
-    pub(super) fn of(array: &dyn Array, mut rows: Range<usize>) -> Decimals {
+    pub(super) fn from_array(array: &dyn Array, mut rows: Range<usize>) -> Decimals {
         let fits = |row| whole_at(array, row).is_none_or(|value| i64::try_from(value).is_ok());
         match array.data_type() {
             DataType::Decimal128(_, 0) if rows.all(fits) => Decimals::Whole,
@@ -58,7 +58,7 @@ pub(super) fn columns(batch: &RecordBatch) -> Vec<Column<'_>> {
         // Without limits there is always room.
         let _ = json_text(&mut before, field.name());
         let before = format!("{}{}:", if columns.is_empty() { '{' } else { ',' }, before.text());
-        let decimals = Decimals::of(array.as_ref(), 0..array.len());
+        let decimals = Decimals::from_array(array.as_ref(), 0..array.len());
         columns.push(Column { array: array.as_ref(), before, decimals });
     }
     columns

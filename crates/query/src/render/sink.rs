@@ -21,7 +21,7 @@ pub struct Limits {
     pub until: Option<Instant>,
 }
 
-/// A limit was reached; [`Sink::error`] says which.
+/// A limit was reached; [`Sink::error`] has which.
 #[derive(Debug)]
 pub(crate) struct Full;
 

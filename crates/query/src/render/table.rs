@@ -81,7 +81,7 @@ impl Table {
         let mut measured = out.sink.beside();
         for (i, column) in columns.iter().enumerate() {
             let arrays: Vec<ArrayRef> = waiting.iter().map(|b| b.column(i).clone()).collect();
-            let shape = Shape::of(column, &arrays);
+            let shape = Shape::from_column(column, &arrays);
             let mut place = Place { column: i, width: width(&visible(&column.name)).max(width(shape.unit())), shape };
             if !self.markdown {
                 for array in &arrays {
@@ -185,7 +185,7 @@ fn is_alike(place: &Place, batches: &[RecordBatch]) -> bool {
     })
 }
 
-/// Says above the table what is alike in all of its rows.
+/// Prints the values that are equal in all rows above the table.
 fn above(
     out: &mut Out<'_>,
     columns: &[AnswerColumn],
@@ -321,20 +321,21 @@ fn total(layout: &[Place]) -> usize {
 /// one on, and gives their names.
 fn fit(layout: &mut Vec<Place>, columns: &[AnswerColumn], room: usize) -> Vec<String> {
     // Ids are what is typed next: the end of one that is cut would be missed.
-    let least = |place: &Place| match &columns[place.column].name {
+    let smallest = |place: &Place| match &columns[place.column].name {
         name if matches!(place.shape, Shape::Text) && name != "run" => {
             place.width.min(NARROWEST.max(visible(name).width()))
         }
         _ => place.width,
     };
-    let narrowest = |layout: &[Place]| layout.iter().map(least).sum::<usize>() + GAP * layout.len().saturating_sub(1);
+    let narrowest =
+        |layout: &[Place]| layout.iter().map(smallest).sum::<usize>() + GAP * layout.len().saturating_sub(1);
     let mut left_out = Vec::new();
     while narrowest(layout) > room && layout.len() > 1 {
         left_out.extend(layout.pop().map(|place| visible(&columns[place.column].name).into_owned()));
     }
     left_out.reverse();
     while total(layout) > room {
-        match layout.iter_mut().filter(|place| place.width > least(place)).max_by_key(|place| place.width) {
+        match layout.iter_mut().filter(|place| place.width > smallest(place)).max_by_key(|place| place.width) {
             Some(place) => place.width -= 1,
             None => break,
         }

@@ -31,7 +31,7 @@ pub(crate) fn text(sink: &mut Sink, array: &dyn Array, row: usize) -> Written {
     }
 }
 
-/// A float with as many digits as tell it from all others, and at least one after the point unless it has an exponent.
+/// A float with as many digits as distinguish it from all others, and at least one after the point unless it has an exponent.
 pub(super) fn float(sink: &mut Sink, value: impl ryu::Float) -> Written {
     sink.put(ryu::Buffer::new().format(value))
 }
@@ -140,7 +140,7 @@ pub(super) fn time(sink: &mut Sink, array: &dyn Array, row: usize) -> Written {
     }
 }
 
-/// A day or a moment; the engine has a largest and a smallest that stand for no end, and others that no calendar has.
+/// A day or a moment; the engine has a largest and a smallest that mean no end, and others that no calendar has.
 fn moment(sink: &mut Sink, at: Option<impl Debug>, count: i64, zone: &str) -> Written {
     match at {
         Some(at) => Ok(write!(sink, "{at:?}{zone}")?),

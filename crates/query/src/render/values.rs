@@ -32,7 +32,7 @@ fn rows(sink: &mut Sink, batches: &[RecordBatch]) -> Written {
     let mut is_first = true;
     for batch in batches {
         let decimals: Vec<Decimals> =
-            batch.columns().iter().map(|array| Decimals::of(array.as_ref(), 0..array.len())).collect();
+            batch.columns().iter().map(|array| Decimals::from_array(array.as_ref(), 0..array.len())).collect();
         for row in 0..batch.num_rows() {
             sink.put(if std::mem::take(&mut is_first) { "[" } else { ",[" })?;
             for (i, (array, decimals)) in batch.columns().iter().zip(&decimals).enumerate() {
@@ -46,7 +46,7 @@ fn rows(sink: &mut Sink, batches: &[RecordBatch]) -> Written {
 }
 
 fn list(sink: &mut Sink, array: &dyn Array, places: Range<usize>) -> Written {
-    let decimals = Decimals::of(array, places.clone());
+    let decimals = Decimals::from_array(array, places.clone());
     sink.put("[")?;
     for (i, place) in places.enumerate() {
         sink.put(if i > 0 { "," } else { "" })?;

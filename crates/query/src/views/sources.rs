@@ -33,7 +33,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Finds them in `sql`; rather too many than too few. An inner or left join adds no row: what it reads is none of them.
-    pub(crate) fn of(sql: &str) -> Sources {
+    pub(crate) fn in_sql(sql: &str) -> Sources {
         let tokens: Vec<Token> = lex::tokens(sql).into_iter().map(|(_, token)| token).collect();
         let mut sources = Sources::default();
         for (at, token) in tokens.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Sources {
     }
 }
 
-/// Whether the JOIN behind `before` may give rows where what stands before it has none, or one of an aggregate.
+/// Whether the JOIN behind `before` may give rows where the relation before it has none, or one of an aggregate.
 fn keeps_its_rows(before: &[Token]) -> bool {
     let kinds =
         before.iter().rev().map_while(|token| if let Token::Name(name) = token { Some(name.as_str()) } else { None });
@@ -87,7 +87,7 @@ mod tests {
     use super::Sources;
 
     fn names(sql: &str) -> Vec<String> {
-        Sources::of(sql).names.into_iter().collect()
+        Sources::in_sql(sql).names.into_iter().collect()
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
             names("SELECT f(x, y) FROM n, (SELECT g, h FROM disk) d, mem WHERE a IN (b, c)"),
             ["disk", "mem", "n", "select"]
         );
-        assert!(Sources::of("SELECT * FROM (VALUES (1), (2)) v JOIN cpu ON true").made);
-        assert!(!Sources::of("SELECT usr AS values FROM cpu").made);
+        assert!(Sources::in_sql("SELECT * FROM (VALUES (1), (2)) v JOIN cpu ON true").made);
+        assert!(!Sources::in_sql("SELECT usr AS values FROM cpu").made);
     }
 }

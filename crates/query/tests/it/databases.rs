@@ -389,10 +389,10 @@ fn what_was_active_is_split_by_class_and_narrowed_down() {
     assert_eq!(top(&[("by", "session"), ("class", "lock")])[0][1], "7");
     assert_eq!(top(&[("by", "event")])[0][1], "(none)", "no event was seen");
     assert_eq!(top(&[("by", "user"), ("user", "(none)")])[0][4], "100", "what has none can be chosen");
-    for nobody in [("session", "9"), ("class", "cpu"), ("server", "elsewhere"), ("application", "batch")] {
-        assert_eq!(top(&[nobody]), Vec::<Vec<String>>::new(), "{nobody:?}");
+    for no_one in [("session", "9"), ("class", "cpu"), ("server", "other"), ("application", "batch")] {
+        assert_eq!(top(&[no_one]), Vec::<Vec<String>>::new(), "{no_one:?}");
     }
-    // Whoever is idle in a transaction is shown where that is chosen.
+    // Sessions idle in a transaction are shown where that is chosen.
     let idle = top(&[("by", "application"), ("class", "idle in transaction")]);
     assert_eq!((idle[0][1].as_str(), idle[0][3].as_str()), ("batch", "1"));
     // Of the first five seconds it is all of the time.

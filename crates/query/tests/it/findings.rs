@@ -256,7 +256,7 @@ fn a_wrong_header_is_told_with_file_and_line() {
     );
     let of_parts = Finding::parse("x", &format!("{MINE}-- part: on CPU, user; run queue >= 25 %\nSELECT 1")).unwrap();
     assert_eq!(
-        (of_parts.parts, of_parts.least_part),
+        (of_parts.parts, of_parts.min_part),
         (vec!["on CPU, user".to_owned(), "run queue".to_owned()], Some(0.25))
     );
     let mut s = TestStore::new();

@@ -56,7 +56,7 @@ fn what_is_too_wide_is_turned_said_above_or_left_out_and_named() {
                    (2111111111, 2111111112, 2111111113, 2111111114)) AS v(a, b, c, d)";
     let left_out = narrow(numbers);
     assert!(left_out.ends_with("2111111111  2111111112\n(no room for: c, d)\n"), "{left_out}");
-    // Where there is no terminal all of it stands in one table.
+    // Where there is no terminal all of it is in one table.
     let all = render(alike, Format::Table, Style::default());
     assert!(all.starts_with("host  long") && !all.contains("no room"), "{all}");
 }

@@ -18,7 +18,7 @@ fn run(s: &mut TestStore, name: &str, steal: f64) -> RunId {
     })
 }
 
-/// What the finding `steal` says.
+/// The sentence of the finding `steal`.
 fn says(all: Vec<Found>) -> Vec<String> {
     let of_steal = all.into_iter().filter(|found| found.finding.name == "steal");
     of_steal.flat_map(|found| found.outcome.unwrap()).map(|occurrence| occurrence.says).collect()
@@ -43,7 +43,7 @@ fn what_a_finding_found_is_kept_and_believed() {
     };
     assert_eq!(outcomes(&first), outcomes(&again), "evidence and order, too");
     assert!(says(first)[0].starts_with("Steal was 10"));
-    // That it is read and not evaluated shows where it says something else, with a checksum that fits.
+    // That it is read and not evaluated shows where it has another text, with a checksum that fits.
     let [file] = kept(&s).try_into().unwrap();
     let other = fs_err::read_to_string(&file).unwrap().replace("Steal was 10", "Steal was 11");
     s.store.keep_derived(&file, other.as_bytes()).unwrap();
@@ -125,7 +125,7 @@ fn a_finding_of_the_store_is_evaluated_each_time() {
     }
 }
 
-/// What each finding says of each run of its own header, with only that run in scope and with all of them.
+/// The sentences of each finding for each run of its own header, with only that run in scope and with all of them.
 #[test]
 fn a_shipped_finding_looks_at_each_run_by_itself() {
     let mut s = TestStore::new();

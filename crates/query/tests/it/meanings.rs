@@ -1,4 +1,4 @@
-//! Columns that tell of trouble, and the findings that read them.
+//! Columns that show trouble, and the findings that read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use fenxi_query::{SHIPPED_FINDINGS, Scope};
 
 use crate::store::{TestStore, at, fill_everything};
 
-/// Columns with a bad direction that no finding reads, by the reason why none does: something else tells it, or it tells nothing by itself.
+/// Columns with a bad direction that no finding reads, by the reason why none does: another column shows it, or it shows nothing by itself.
 const UNREAD: &[(&str, &str)] = &[
     (
         "a part or another view of a column that a finding reads",
@@ -41,7 +41,7 @@ const UNREAD: &[(&str, &str)] = &[
          load.transfer_bytes_per_s",
     ),
     (
-        "how much there is of something that is there on purpose, or that whoever runs it knows",
+        "how much there is of something that is there on purpose, or that its operator knows",
         "agent.sent_bytes_per_s agent.waiting agent.cpu_pct mem.dirty_bytes mem.writeback_bytes \
          page_cache.unread_files page_cache.unread_processes page_cache.dirty_bytes file_cache.dirty_bytes \
          file_cache.writeback_bytes file_cache.recently_evicted_bytes db_session.rows_locked \
@@ -50,7 +50,7 @@ const UNREAD: &[(&str, &str)] = &[
          cpu.freq_hz softnet.backlog load.retries_per_s load.reconnects_per_s",
     ),
     (
-        "normal to some rate that nobody can name, or of systems whose tools tell nothing beside it",
+        "normal to some unknown rate, or of systems whose tools print nothing beside it",
         "net.collisions_per_s net.saturation_per_s tcp.in_errors_per_s tcp.syncookies_per_s \
          tcp.receive_pruned_per_s udp.no_ports_per_s udp.send_buffer_errors_per_s udp.checksum_errors_per_s \
          softnet.flow_limits_per_s db.sessions_abandoned db.slow_statements_per_s db.threads_created_per_s \
@@ -87,7 +87,7 @@ fn a_column_that_tells_of_trouble_is_read_by_a_finding_or_somebody_said_why_not(
         })
         .collect();
     let read: Vec<BTreeSet<String>> = SHIPPED_FINDINGS.iter().map(|(_, sql)| names_of(sql, &views)).collect();
-    let said: BTreeSet<&str> = UNREAD.iter().flat_map(|(_, columns)| columns.split(' ')).collect();
+    let message: BTreeSet<&str> = UNREAD.iter().flat_map(|(_, columns)| columns.split(' ')).collect();
     let mut unread = BTreeSet::new();
     for table in TABLES.iter().filter(|table| table.shape == Shape::Series || table.shape == Shape::Distribution) {
         for column in table.columns.iter().filter(|column| column.is_value() && column.better != Better::Neither) {
@@ -97,8 +97,8 @@ fn a_column_that_tells_of_trouble_is_read_by_a_finding_or_somebody_said_why_not(
             }
         }
     }
-    let silent: Vec<&String> = unread.iter().filter(|name| !said.contains(name.as_str())).collect();
-    assert!(silent.is_empty(), "no finding reads these, and nobody says why: {silent:?}");
+    let silent: Vec<&String> = unread.iter().filter(|name| !message.contains(name.as_str())).collect();
+    assert!(silent.is_empty(), "no finding reads these, and no reason is given: {silent:?}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "query-time",
             "what-changed",
         ];
-        // Those of databases have rows of their own, in `databases.rs`.
+        // Those of databases have their own rows, in `databases.rs`.
         if !chooses.contains(&q.name.as_str()) && !q.sql.contains("class") && !q.name.starts_with("db-") {
             assert!(answer.n_rows() > 0, "{} has no rows", q.name);
         }
@@ -426,7 +426,7 @@ fn marks_beside_a_run_are_rows_of_event() {
     let of = |run: &fenxi_model::RunId| Scope { runs: Some(vec![run.clone()]), ..Scope::all() };
     let texts = |scope: &Scope| {
         let sql = "SELECT kind, message FROM event WHERE host = 'h1' ORDER BY run, t";
-        // Fenxi's own statements share a worker, whose views stand: they see a mark that was set since all the same.
+        // Fenxi's own statements share a worker, whose views exist: they see a mark that was set since all the same.
         let own = cells(&engine.ours(sql, &[], scope).unwrap());
         let texts = cells(&engine.query(sql, scope).unwrap());
         assert_eq!(own, texts);

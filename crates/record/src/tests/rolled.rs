@@ -96,8 +96,8 @@ fn facts_are_told_in_each_run_at_begin_and_end() {
     short.sources.remove(0);
     short.duration_s = Some(6.0);
     run(&time, short);
-    let told: Vec<Vec<f64>> = runs(&store).iter().map(|(entry, _)| values(&store, entry)).collect();
-    assert_eq!(told, [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]);
+    let reported: Vec<Vec<f64>> = runs(&store).iter().map(|(entry, _)| values(&store, entry)).collect();
+    assert_eq!(reported, [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]);
 }
 
 fn values(store: &Store, entry: &RunEntry) -> Vec<f64> {
@@ -113,7 +113,7 @@ fn values(store: &Store, entry: &RunEntry) -> Vec<f64> {
 fn after_a_step_of_the_clock_the_next_run_begins_on_time_again() {
     let (_dir, store) = store();
     let time = Shared::default();
-    // The clock stands at 40 s of a minute.
+    // The clock is at 40 s of a minute.
     time.with(|made| made.step = Some((10.5, 5.5)));
     let mut stepped = plan(&time, Some(&store), 1.0, 60.0);
     stepped.duration_s = Some(180.0);

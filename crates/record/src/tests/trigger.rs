@@ -13,16 +13,16 @@ use super::*;
 use crate::{Condition, Triggers, choose};
 
 /// A store in a folder that goes with it.
-struct Kept {
+struct TempStore {
     folder: PathBuf,
     store: Store,
 }
 
-impl Kept {
-    fn new(name: &str) -> Kept {
+impl TempStore {
+    fn new(name: &str) -> TempStore {
         let folder = std::env::temp_dir().join(format!("fenxi-trigger-{name}-{}", std::process::id()));
         let store = Store::open_or_create(&folder).unwrap();
-        Kept { folder, store }
+        TempStore { folder, store }
     }
 
     /// The seconds since the begin of all rows of a table.
@@ -35,7 +35,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for TempStore {
     fn drop(&mut self) {
         let _ = fs_err::remove_dir_all(&self.folder);
     }
@@ -46,7 +46,7 @@ fn triggers(condition: &str) -> Triggers {
 }
 
 /// Records for a minute of made-up time what a source counts; gives what became of it.
-fn minute(kept: &Kept, triggers: Triggers) -> Outcome {
+fn minute(kept: &TempStore, triggers: Triggers) -> Outcome {
     let source = Counting { time: Shared::default(), spec: &EVERY_TICK };
     let time = source.time.clone();
     let mut plan = Plan::new(vec![Arc::new(source)], Root::live(), "made".to_owned(), 1.0);
@@ -58,7 +58,7 @@ fn minute(kept: &Kept, triggers: Triggers) -> Outcome {
 
 #[test]
 fn only_what_is_around_a_trigger_is_kept_with_before() {
-    let kept = Kept::new("before");
+    let kept = TempStore::new("before");
     // The source counts its samples, and has one before the first tick: it comes to 21 and 41 at 20 and 40 s.
     let plan = Triggers { before_s: Some(3.0), after_s: 2.0, calm_s: 0.0, ..triggers("sched.runnable reaches 21,41") };
     let outcome = minute(&kept, plan);
@@ -67,14 +67,14 @@ fn only_what_is_around_a_trigger_is_kept_with_before() {
     assert_eq!(kept.seconds(&run, "sched"), [around(20), around(40)].concat());
     assert_eq!(kept.seconds(&run, "event"), [20.0, 40.0]);
     let windows = kept.store.run(&run).unwrap().windows();
-    let told: Vec<_> = windows.iter().map(|w| (w.name.as_str(), w.start.0 - BEGIN.0, w.end.0 - BEGIN.0)).collect();
-    assert_eq!(told, [("trigger-1", 17_000_000, 22_000_000), ("trigger-2", 37_000_000, 42_000_000)]);
+    let reported: Vec<_> = windows.iter().map(|w| (w.name.as_str(), w.start.0 - BEGIN.0, w.end.0 - BEGIN.0)).collect();
+    assert_eq!(reported, [("trigger-1", 17_000_000, 22_000_000), ("trigger-2", 37_000_000, 42_000_000)]);
     assert_eq!((outcome.triggered[0].fired, outcome.triggered[0].never.clone()), (2, None));
 }
 
 #[test]
 fn what_never_fired_is_said_and_without_before_all_is_kept() {
-    let kept = Kept::new("never");
+    let kept = TempStore::new("never");
     let outcome = minute(&kept, triggers("sched.runnable > 100"));
     let run = outcome.run.unwrap();
     assert_eq!(kept.seconds(&run, "sched").len(), 61, "one before the first interval");
@@ -85,10 +85,10 @@ fn what_never_fired_is_said_and_without_before_all_is_kept() {
 
 #[test]
 fn it_acts_as_often_as_it_may() {
-    let kept = Kept::new("most");
+    let kept = TempStore::new("most");
     let plan = Triggers { at_most: 2, calm_s: 0.0, ..triggers("sched.runnable reaches 10,20,30,40") };
     let run = minute(&kept, plan).run.unwrap();
-    assert_eq!(kept.seconds(&run, "event"), [9.0, 19.0, 29.0], "the last one says that nothing is done any more");
+    assert_eq!(kept.seconds(&run, "event"), [9.0, 19.0, 29.0], "the last one reports that nothing is done any more");
     assert_eq!(kept.store.run(&run).unwrap().windows().len(), 2);
 }
 

@@ -71,7 +71,7 @@ pub(super) enum Direction {
     Low,
 }
 
-/// How many robust standard deviations from the median are unusual, unless said otherwise.
+/// How many robust standard deviations from the median are unusual by default.
 const UNUSUAL: f64 = 6.0;
 /// No condition has more levels or parts.
 const MOST: usize = 100;
@@ -119,7 +119,7 @@ fn read(lexer: &mut Lexer<'_>) -> Result<(What, f64), String> {
     let what = match lexer.next()? {
         Token::Operator(operator) => {
             let mut parts = vec![(metric, comparison(operator)?, lexer.number()?)];
-            while lexer.take_word("and") {
+            while lexer.accept_word("and") {
                 let metric = Metric::read(lexer)?;
                 let Token::Operator(operator) = lexer.next()? else { return Err(expected_operator()) };
                 parts.push((metric, comparison(operator)?, lexer.number()?));
@@ -131,7 +131,7 @@ fn read(lexer: &mut Lexer<'_>) -> Result<(What, f64), String> {
         }
         Token::Word("reaches") => {
             let mut levels = vec![lexer.number()?];
-            while lexer.take(Token::Comma) {
+            while lexer.accept(Token::Comma) {
                 levels.push(lexer.number()?);
             }
             if levels.len() > MOST || levels.iter().any(|level| *level <= 0.0) {
@@ -153,7 +153,7 @@ fn read(lexer: &mut Lexer<'_>) -> Result<(What, f64), String> {
         _ => return Err(expected_operator()),
     };
     let is_held = !matches!(what, What::Reaches(..));
-    let hold_s = if is_held && lexer.take_word("for") { seconds(lexer)? } else { 0.0 };
+    let hold_s = if is_held && lexer.accept_word("for") { seconds(lexer)? } else { 0.0 };
     lexer.end()?;
     Ok((what, hold_s))
 }
@@ -165,7 +165,7 @@ fn expected_operator() -> String {
 }
 
 fn by(lexer: &mut Lexer<'_>) -> Result<f64, String> {
-    if !lexer.take_word("by") {
+    if !lexer.accept_word("by") {
         return Ok(UNUSUAL);
     }
     let by = lexer.number()?;

@@ -1,4 +1,4 @@
-//! What is told that a condition came true: a command that gets JSON on its standard input, or a URL that it is posted to.
+//! Hooks, which run when a condition comes true: a command that gets JSON on its standard input, or a URL that it is posted to.
 //!
 //! A hook runs beside the recording and never holds it up. One that fails or takes too long is a note of the run.
 
@@ -23,7 +23,7 @@ const MOST: usize = 8;
 /// How much of an answer is read.
 const ANSWER: usize = 4096;
 
-/// Something to tell.
+/// A hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// A command of the shell.
@@ -80,7 +80,7 @@ impl Hook {
     }
 }
 
-/// Runs hooks, each in a thread of its own.
+/// Runs hooks, each in its own thread.
 #[derive(Debug)]
 pub(super) struct Hooks {
     hooks: Vec<Hook>,
@@ -103,8 +103,8 @@ impl Hooks {
         self.run = run.map(RunId::to_string);
     }
 
-    /// Tells every hook; gives what to note at once.
-    pub(super) fn tell(&mut self, what: &Value) -> Vec<String> {
+    /// Runs every hook; gives what to note at once.
+    pub(super) fn run_all(&mut self, what: &Value) -> Vec<String> {
         let mut notes = Vec::new();
         let mut env = self.env.clone();
         env.extend(self.run.iter().map(|run| ("FENXI_RUN", run.clone())));
@@ -120,7 +120,7 @@ impl Hooks {
             thread::spawn(move || {
                 let failed = hook.run(&body, &env).err();
                 let note = failed.map_or(String::new(), |why| format!("hook `{}` failed: {why}", hook.name()));
-                // Nobody listens any more when the recording has ended.
+                // The receiver is gone when the recording has ended.
                 let _ = send.send(note);
             });
         }
@@ -210,9 +210,9 @@ mod tests {
 
     use super::*;
 
-    fn told(hook: &str) -> Vec<String> {
+    fn notes_of(hook: &str) -> Vec<String> {
         let mut hooks = Hooks::new(vec![Hook::parse(hook).unwrap()], vec![("FENXI_TEST", "r1".to_owned())], None);
-        assert_eq!(hooks.tell(&json!({ "condition": "cpu.busy > 90" })), [] as [&str; 0]);
+        assert_eq!(hooks.run_all(&json!({ "condition": "cpu.busy > 90" })), [] as [&str; 0]);
         hooks.wait(20.0)
     }
 
@@ -220,7 +220,7 @@ mod tests {
     fn a_command_gets_json_and_the_run() {
         let folder = std::env::temp_dir().join(format!("fenxi-hook-{}", std::process::id()));
         let hook = format!("(cat; echo $FENXI_TEST) > {}", folder.display());
-        assert_eq!(told(&hook), [] as [&str; 0]);
+        assert_eq!(notes_of(&hook), [] as [&str; 0]);
         let text = std::str::from_utf8(&std::process::Command::new("cat").arg(&folder).output().unwrap().stdout)
             .unwrap()
             .to_owned();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_hook_that_fails_is_noted() {
-        assert_eq!(told("exit 3"), ["hook `exit 3` failed: it ended with status 3"]);
+        assert_eq!(notes_of("exit 3"), ["hook `exit 3` failed: it ended with status 3"]);
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
             text
         });
-        assert_eq!(told(&url), [] as [&str; 0]);
+        assert_eq!(notes_of(&url), [] as [&str; 0]);
         let text = server.join().unwrap();
         assert!(
             text.starts_with("POST /alert?x=1 HTTP/1.1\r\n") && text.ends_with("{\"condition\":\"cpu.busy > 90\"}\n"),

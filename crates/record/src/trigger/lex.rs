@@ -5,7 +5,7 @@
 pub(super) enum Token<'a> {
     /// A name.
     Word(&'a str),
-    /// A number as it stands, with its suffix.
+    /// A number as written, with its suffix.
     Number(&'a str),
     /// A text in quotes, without them.
     Quoted(&'a str),
@@ -51,7 +51,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes the next word if it is `token`.
-    pub(super) fn take(&mut self, token: Token<'_>) -> bool {
+    pub(super) fn accept(&mut self, token: Token<'_>) -> bool {
         let is = self.peek() == Some(token);
         if is {
             let _ = self.next();
@@ -60,8 +60,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes the next word if it is `word`.
-    pub(super) fn take_word(&mut self, word: &str) -> bool {
-        self.take(Token::Word(word))
+    pub(super) fn accept_word(&mut self, word: &str) -> bool {
+        self.accept(Token::Word(word))
     }
 
     /// A number, with `k`, `M`, `G`, `Ki`, `Mi`, `Gi` or `%` behind it or not.

@@ -11,7 +11,7 @@ use fenxi_model::{
 
 use super::lex::{Lexer, Token};
 
-/// What stands for the client sessions of database servers on this host, counted by their processes.
+/// The name for the client sessions of database servers on this host, counted by their processes.
 pub(super) const SESSIONS: &str = "sessions";
 /// Labels by which sessions are chosen.
 pub(super) const OF_SESSION: [&str; 2] = ["user", "database"];
@@ -104,7 +104,7 @@ impl Metric {
             "min" => Some(Together::Min),
             _ => None,
         };
-        let Some(together) = together.filter(|_| lexer.take(Token::Open('('))) else {
+        let Some(together) = together.filter(|_| lexer.accept(Token::Open('('))) else {
             let table = known_table(first)?;
             let value = column(lexer, table)?;
             return Ok(Metric { table: Some(table), value, together: None, matches: selection_of(lexer, table)? });
@@ -113,7 +113,7 @@ impl Metric {
         let table = known_table(name)?;
         let value = if first == "count" { Value::Row } else { column(lexer, table)? };
         let matches = selection_of(lexer, table)?;
-        if !lexer.take(Token::Close(')')) {
+        if !lexer.accept(Token::Close(')')) {
             return Err(format!("`{first}(` is not closed by `)`"));
         }
         Ok(Metric { table: Some(table), value, together: Some(together), matches })
@@ -147,7 +147,7 @@ impl Metric {
 }
 
 impl Together {
-    /// `empty` says that no row is 0 and not unknown.
+    /// With `empty`, no row is 0 and not unknown.
     fn of(self, values: impl Iterator<Item = f64>, empty: bool) -> Option<f64> {
         let (mut n, mut sum, mut max, mut min) = (0_u32, 0.0, f64::NEG_INFINITY, f64::INFINITY);
         for value in values {
@@ -270,18 +270,18 @@ type Labels<'l> = dyn FnMut(&str) -> Result<(&'static str, usize), String> + 'l;
 
 /// `{label=value,label~part}`, or nothing.
 fn selection(lexer: &mut Lexer<'_>, labels: &mut Labels<'_>) -> Result<Vec<Match>, String> {
-    let close = if lexer.take(Token::Open('{')) {
+    let close = if lexer.accept(Token::Open('{')) {
         '}'
-    } else if lexer.take(Token::Open('[')) {
+    } else if lexer.accept(Token::Open('[')) {
         ']'
     } else {
         return Ok(Vec::new());
     };
     let mut matches = vec![one_match(lexer, labels)?];
-    while lexer.take(Token::Comma) {
+    while lexer.accept(Token::Comma) {
         matches.push(one_match(lexer, labels)?);
     }
-    if lexer.take(Token::Close(close)) { Ok(matches) } else { Err(format!("`{close}` is missing")) }
+    if lexer.accept(Token::Close(close)) { Ok(matches) } else { Err(format!("`{close}` is missing")) }
 }
 
 fn one_match(lexer: &mut Lexer<'_>, labels: &mut Labels<'_>) -> Result<Match, String> {
@@ -303,13 +303,13 @@ pub(super) fn event_matches(lexer: &mut Lexer<'_>) -> Result<Vec<Match>, String>
     let table: &'static Table = &event::TABLE;
     let mut labels = |name: &str| label_of(name, table);
     let mut matches = vec![one_match(lexer, &mut labels)?];
-    while lexer.take(Token::Comma) || lexer.take_word("and") {
+    while lexer.accept(Token::Comma) || lexer.accept_word("and") {
         matches.push(one_match(lexer, &mut labels)?);
     }
     Ok(matches)
 }
 
-/// The events that `matches` hold for: what each says.
+/// The events that `matches` hold for: the text of each.
 pub(super) fn events(matches: &[Match], rows: &Rows) -> Vec<String> {
     let table: &'static Table = &event::TABLE;
     let Some(of_table) = rows.tables().find(|rows| rows.table().id == table.id) else { return Vec::new() };

@@ -63,7 +63,7 @@ pub struct Triggers {
     pub at_most: u32,
     /// Seconds for which a condition that has fired does not fire again for the same series or level.
     pub calm_s: f64,
-    /// What to tell.
+    /// The hooks to run.
     pub hooks: Vec<Hook>,
     /// Lines of logs that are marks.
     pub marks: Option<Regex>,
@@ -125,8 +125,8 @@ pub(crate) struct Armed {
 }
 
 impl Armed {
-    /// Arms what a plan says for the run `run`; None when it has no triggers.
-    pub(crate) fn of(plan: &Plan, run: Option<&RunId>, now: f64) -> Option<Armed> {
+    /// Arms the triggers of a plan for the run `run`; None when it has no triggers.
+    pub(crate) fn from_plan(plan: &Plan, run: Option<&RunId>, now: f64) -> Option<Armed> {
         let store = plan.store.as_ref().map(Store::path);
         Some(Armed::new(plan.triggers.clone()?, &plan.root, run, store, now))
     }
@@ -154,7 +154,7 @@ impl Armed {
         }
     }
 
-    /// Looks at the rows of the tick at `now`, adds what has to be said to them, and starts and ends sources.
+    /// Looks at the rows of the tick at `now`, adds events to them, and starts and ends sources.
     pub(crate) fn look(&mut self, now: f64, t: Micros, sampler: &mut Sampler, rows: &mut Rows) {
         let (began, cpu) = (clock::monotonic(), clock::thread_cpu());
         rows.set_source("triggers");
@@ -189,8 +189,9 @@ impl Armed {
         let text = condition.text.clone();
         if self.n_fired >= self.plan.at_most {
             if !std::mem::replace(&mut self.was_too_often, true) {
-                let said = format!("{}; nothing is done: it was done {} times already", fired.message, self.n_fired);
-                rows.event(moment.t, KIND, &text, &said);
+                let reported =
+                    format!("{}; nothing is done: it was done {} times already", fired.message, self.n_fired);
+                rows.event(moment.t, KIND, &text, &reported);
             }
             return;
         }
@@ -202,13 +203,13 @@ impl Armed {
             chosen.get(nth).or(chosen.last()).map(|session| (session.pid, session.to_string()))
         });
         let pid = session.as_ref().map(|(pid, _)| *pid).filter(|_| self.plan.who == Who::Session);
-        let mut said = fired.message.clone();
+        let mut reported = fired.message.clone();
         if let Some((_, session)) = &session {
-            said += &format!("; {session}");
+            reported += &format!("; {session}");
         }
         let until = moment.now + self.plan.after_s;
-        said += &self.started.start(&self.plan.then, pid, self.plan.who, until, rows);
-        rows.event(moment.t, KIND, &text, &said);
+        reported += &self.started.start(&self.plan.then, pid, self.plan.who, until, rows);
+        rows.event(moment.t, KIND, &text, &reported);
         self.open_until = self.open_until.max(until);
         let seconds = |s: f64| (s * 1e6) as i64;
         self.windows.push(Window {
@@ -216,22 +217,22 @@ impl Armed {
             start: Micros(moment.t.0 - seconds(self.plan.before_s.unwrap_or(moment.dt))),
             end: Micros(moment.t.0 + seconds(self.plan.after_s)),
         });
-        let told = json!({
+        let listed = json!({
             "run": self.run, "host": rows.host(), "t": moment.t.iso(), "n": self.n_fired, "condition": text,
             "series": fired.series, "value": fired.value, "level": fired.level, "held_s": fired.held_s,
             "message": fired.message, "pid": session.map(|(pid, _)| pid),
         });
-        self.hooks.tell(&told).iter().for_each(|note| rows.note("", None, note));
+        self.hooks.run_all(&listed).iter().for_each(|note| rows.note("", None, note));
     }
 
-    /// Before the rows of the tick at `now` are written: takes them into the ring if nobody wants them yet. Gives rows
+    /// Before the rows of the tick at `now` are written: takes them into the ring if no trigger is open yet. Gives rows
     /// that are to be written before them.
     pub(crate) fn keep(&mut self, now: f64, rows: &mut Rows) -> Vec<Rows> {
         let Some(ring) = &mut self.ring else { return Vec::new() };
-        if now <= self.open_until { ring.take() } else { ring.push(now, rows.take()) }
+        if now <= self.open_until { ring.drain() } else { ring.push(now, rows.take()) }
     }
 
-    /// The end of the recording: what never fired is said. Gives rows that are to be written before `rows`.
+    /// The end of the recording: conditions that never fired are reported. Gives rows that are to be written before `rows`.
     pub(crate) fn end(&mut self, t: Micros, rows: &mut Rows) -> Vec<Rows> {
         self.never(t, rows);
         self.hooks.wait(HOOKS_S).iter().for_each(|note| rows.note("", None, note));
@@ -254,9 +255,9 @@ impl Armed {
         }
     }
 
-    /// What is to be told of the run from `start` to `end`: a named part for each trigger, within it, and what triggers
+    /// The windows of the run from `start` to `end`: a named part for each trigger, within it, and what triggers
     /// cost since this was last asked.
-    pub(crate) fn told_of(&mut self, start: Micros, end: Micros) -> (Vec<Window>, Option<SourceCost>) {
+    pub(crate) fn windows_and_cost(&mut self, start: Micros, end: Micros) -> (Vec<Window>, Option<SourceCost>) {
         let windows = self.windows(start, end);
         self.windows.retain(|window| window.end > end);
         (windows, Some(std::mem::replace(&mut self.cost, no_cost(COST))))

@@ -51,14 +51,14 @@ impl Ring {
     }
 
     /// All rows, the oldest first; nothing is kept any more.
-    pub(super) fn take(&mut self) -> Vec<Rows> {
+    pub(super) fn drain(&mut self) -> Vec<Rows> {
         self.n_rows = 0;
         self.ticks.drain(..).map(|(_, rows)| rows).collect()
     }
 
     /// At the end: what may not be dropped.
     pub(super) fn rest(&mut self) -> Vec<Rows> {
-        self.take().into_iter().filter_map(without_series).collect()
+        self.drain().into_iter().filter_map(without_series).collect()
     }
 }
 
@@ -98,9 +98,9 @@ mod tests {
         let [lost] = left.try_into().unwrap();
         assert_eq!((lost.len(), lost.of(&event::TABLE).map(|events| events.n_rows())), (1, Some(1)));
         let kept: Vec<i64> =
-            ring.take().iter().map(|rows| rows.of(&sched::TABLE).unwrap().micros(0, sched::t).unwrap().0).collect();
+            ring.drain().iter().map(|rows| rows.of(&sched::TABLE).unwrap().micros(0, sched::t).unwrap().0).collect();
         assert_eq!(kept, [8, 9, 10]);
-        assert!(ring.take().is_empty());
+        assert!(ring.drain().is_empty());
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         let mut ring = Ring { most_rows: 3, ..Ring::new(60.0) };
         let left: Vec<Rows> = (1..=6).flat_map(|t| ring.push(t as f64, tick(t, false))).collect();
         assert_eq!(left.iter().map(Rows::len).collect::<Vec<_>>(), [1], "a note");
-        assert_eq!(ring.take().len(), 3);
+        assert_eq!(ring.drain().len(), 3);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Sources that a trigger starts, and their end.
 //!
-//! A source is started in a thread of its own: loading programs into the kernel takes longer than a tick may.
+//! A source is started in its own thread: loading programs into the kernel takes longer than a tick may.
 
 use std::{
     sync::{
@@ -76,7 +76,7 @@ impl Started {
             let (send, receive) = channel();
             let (begun, root) = (source.clone(), self.root.clone());
             thread::spawn(move || {
-                // Nobody takes it when the recording has ended meanwhile; it is dropped, and with it what it attached.
+                // The receiver is gone when the recording has ended meanwhile; it is dropped, and with it what it attached.
                 let _ = send.send(begun.start(&root));
             });
             self.all.push(One { name, source, until, state: State::Starting(receive) });

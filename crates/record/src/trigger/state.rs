@@ -136,7 +136,7 @@ impl Watched {
         fired
     }
 
-    /// Another run begins: what it says of itself at the end is about that.
+    /// Another run begins: its report at the end covers that run only.
     pub(super) fn begin_next(&mut self) {
         (self.n_fired, self.extreme, self.held_back) = (0, None, None);
     }
@@ -272,7 +272,7 @@ impl Watched {
             self.seen(value, name, moment.t, false);
             let Some(series) = self.series(name) else { continue };
             if series.levels.is_empty() {
-                // What stands above a level from the beginning did not come to it.
+                // A value above a level from the beginning did not cross it.
                 series.levels = levels.iter().map(|level| (value < *level, None)).collect();
                 continue;
             }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// How far back values count.
 const HOUR_S: f64 = 3600.0;
 /// Values this close together count once, as their mean, so that an hour of ticks of 10 ms is no more than 3600 values.
-const LEAST_S: f64 = 1.0;
+const MIN_S: f64 = 1.0;
 /// With fewer values nothing is unusual yet.
 pub(super) const ENOUGH: usize = 60;
 /// The median absolute deviation of a normal distribution is so much of its standard deviation.
@@ -37,7 +37,7 @@ impl Hour {
         let (sum, n) = (self.next.0 + value, self.next.1 + 1);
         self.next = (sum, n);
         // A tick that comes a little early is in time.
-        if self.values.back().is_none_or(|(t, _)| now - t >= LEAST_S - 0.005) {
+        if self.values.back().is_none_or(|(t, _)| now - t >= MIN_S - 0.005) {
             self.values.push_back((now, sum / f64::from(n)));
             (self.next, self.known) = ((0.0, 0), None);
         }
@@ -52,8 +52,8 @@ impl Hour {
             Some(known) => known,
             None => *self.known.insert(spread(&self.values, &mut self.sorted)),
         };
-        let least = (median.abs() * FLAT).max(f64::MIN_POSITIVE);
-        Some((value - median) / deviation.max(least))
+        let smallest = (median.abs() * FLAT).max(f64::MIN_POSITIVE);
+        Some((value - median) / deviation.max(smallest))
     }
 }
 

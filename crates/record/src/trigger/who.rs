@@ -32,7 +32,7 @@ impl fmt::Display for Session {
 
 /// A child of a server.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownProcess {
     /// None: it is no session, or its title does not name a client yet.
     session: Option<Session>,
     /// How often its title was looked at.
@@ -45,7 +45,7 @@ pub(super) struct Sessions {
     root: Root,
     servers: Vec<u32>,
     /// Children of the servers by process id.
-    known: BTreeMap<u32, Known>,
+    known: BTreeMap<u32, KnownProcess>,
     looks: u32,
 }
 

@@ -3,7 +3,7 @@
 use rustix::time::{ClockId, clock_gettime};
 
 /// A variable that sets an agent's clocks wrong: `SECONDS[,PPM]`, ahead by so much and faster by so many parts per million. The
-/// clocks of one machine cannot be told apart otherwise, and what becomes of a host with a wrong clock has to be tried.
+/// clocks of one machine cannot be distinguished otherwise, and what becomes of a host with a wrong clock has to be tried.
 pub const CLOCK_VARIABLE: &str = "FENXI_AGENT_CLOCK";
 
 /// Clocks, perhaps wrong ones.
@@ -17,7 +17,7 @@ pub struct OwnClock {
 }
 
 impl OwnClock {
-    /// The system's, or what the variable says.
+    /// The system's, or as set by the variable.
     pub fn of_environment() -> OwnClock {
         std::env::var(CLOCK_VARIABLE).ok().and_then(|text| OwnClock::parse(&text)).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! The other end of the pipe: samples what it is told, and says it, until the recorder has had enough or is gone.
+//! The other end of the pipe: samples as ordered and sends rows, until the recorder ends or is gone.
 //!
-//! Three threads: one reads what the recorder says, one writes what there is to say, and the first one samples and waits for
+//! Three threads: one reads the recorder's messages, one writes the agent's, and the first one samples and waits for
 //! neither. It listens at no port, writes no file that outlives it, and ends when its standard input does.
 
 mod clock;
@@ -27,13 +27,13 @@ pub use self::clock::CLOCK_VARIABLE;
 /// How long nothing may be heard of the recorder: a host that lost its power closes no pipe.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Why an agent ended before it was told to.
+/// Why an agent ended before the recorder asked for it.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The pipe could not be read or written, or a thread not started.
     #[error("the recorder is lost: {0}")]
     Lost(#[from] io::Error),
-    /// It cannot do what it was told; the recorder knows why.
+    /// It cannot do what was ordered; the recorder knows why.
     #[error("{0}")]
     Refused(String),
 }
@@ -54,23 +54,23 @@ struct State {
     facts: bool,
     /// The recording has ended.
     stop: bool,
-    /// Nobody listens any more.
+    /// The recorder is gone.
     gone: Option<String>,
     /// When the recorder was last heard.
     heard: Instant,
     /// The recorder's clock.
     follower: Follower,
-    /// A step of it that was not told yet, seconds.
+    /// A step of it that was not reported yet, seconds.
     stepped: Option<f64>,
-    /// Answers of it that no clock can have given, and were not told yet.
+    /// Answers of it that no clock can have given, and were not reported yet.
     impossible: u64,
-    /// Rows that are to be said.
+    /// Rows to send.
     queue: Queue,
-    /// What is to be said before them.
-    word: Option<crate::frame::Said>,
+    /// The message to send before them.
+    word: Option<crate::frame::AgentMessage>,
     /// No more rows will come.
     is_done: bool,
-    /// Everything was said.
+    /// Everything was sent.
     is_said: bool,
     sent_bytes: u64,
 }
@@ -87,7 +87,7 @@ impl Shared {
         self.bell.notify_all();
     }
 
-    /// Waits until `until`, or something is so; false when the time was over, or nobody listens any more.
+    /// Waits until `until`, or something is so; false when the time was over, or the recorder is gone.
     fn wait(&self, until: Option<Instant>, is_so: impl Fn(&State) -> bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -112,10 +112,10 @@ impl Shared {
     }
 }
 
-/// Says that a program of this version runs here.
+/// Announces that a program of this version runs here.
 ///
 /// # Errors
-/// When nobody takes it.
+/// When the pipe is closed.
 pub fn hello(output: &mut impl Write) -> io::Result<()> {
     let uname = rustix::system::uname();
     let hello = Hello {

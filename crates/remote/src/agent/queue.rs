@@ -27,7 +27,7 @@ pub struct Queue {
     memory: VecDeque<Rows>,
     rows: usize,
     disk: Option<Spool>,
-    /// Ticks that were dropped and not told yet, and the moment of the first one.
+    /// Ticks that were dropped and not reported yet, and the moment of the first one.
     dropped: Option<(u64, Micros)>,
     pub dropped_in_all: u64,
 }
@@ -69,7 +69,7 @@ impl Queue {
         self.memory.push_back(rows);
     }
 
-    /// The oldest tick, to be said next.
+    /// The oldest tick, to be sent next.
     pub fn pop(&mut self) -> Option<Rows> {
         if let Some(rows) = self.memory.pop_front() {
             self.rows -= rows.len();

@@ -13,15 +13,15 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{AgentError, Shared, talk::FIRST_PINGS};
 use crate::{
     clock::Estimate,
-    frame::{Began, Order, Said},
+    frame::{AgentMessage, Began, Order},
 };
 
-/// The least part of an interval that a last sample is taken of, as the recorder does.
+/// The smallest part of an interval that a last sample covers, as in the recorder.
 const SHORT: f64 = 0.1;
 /// How long the first exchanges may take before sampling begins with what is known.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Does what it is told until it is told to stop, or nobody listens any more.
+/// Samples as ordered until it is asked to stop, or the recorder is gone.
 ///
 /// # Errors
 /// When it cannot do it, or the recorder has gone.
@@ -40,7 +40,7 @@ pub fn run(shared: &Shared, root: &Root) -> Result<(), AgentError> {
         Ok(sampling) => sampling,
         Err(why) => {
             shared.change(|state| {
-                state.word = Some(Said::Refused { why: why.clone() });
+                state.word = Some(AgentMessage::Refused { why: why.clone() });
                 state.is_done = true;
             });
             shared.wait(Some(Instant::now() + PATIENCE), |state| state.is_said);
@@ -53,7 +53,7 @@ pub fn run(shared: &Shared, root: &Root) -> Result<(), AgentError> {
     let own = shared.clock.steady_ns();
     let offset = shared.lock().follower.at(own).map_or(0, |estimate| estimate.offset_ns);
     sampling.facts(Micros((own + offset) / 1000), &mut early);
-    shared.change(|state| state.word = Some(Said::Ready));
+    shared.change(|state| state.word = Some(AgentMessage::Ready));
     if !shared.wait(None, |state| state.began.is_some() || state.stop) {
         return gone(shared);
     }
@@ -77,7 +77,7 @@ struct Agent<'a> {
     began: Began,
     sampling: Sampling,
     rows: Rows,
-    /// The last moment that was told: stamps do not go back where the clock is corrected.
+    /// The last moment that was sent: stamps do not go back where the clock is corrected.
     last_t: Micros,
     last_tick: Instant,
     steps: StepWatch,
@@ -137,11 +137,11 @@ impl<'a> Agent<'a> {
 
     /// What was not sampled yet, if it is long enough to mean anything.
     fn last_sample(&mut self) {
-        let least = Duration::from_secs_f64(self.order.interval_s * SHORT);
+        let smallest = Duration::from_secs_f64(self.order.interval_s * SHORT);
         if self.sampling.reads_at_end() {
-            std::thread::sleep(least.saturating_sub(self.last_tick.elapsed()));
+            std::thread::sleep(smallest.saturating_sub(self.last_tick.elapsed()));
         }
-        if self.last_tick.elapsed() >= least {
+        if self.last_tick.elapsed() >= smallest {
             self.tick(true);
         }
     }

@@ -9,17 +9,17 @@ use super::{Shared, State};
 use crate::{
     clock::Exchange,
     codec::Encoder,
-    frame::{Said, ToAgent, receive, send, send_rows},
+    frame::{AgentMessage, ToAgent, receive, send, send_rows},
 };
 
 /// Between two questions for the time.
 const PING: Duration = Duration::from_secs(1);
 /// As long as hardly anything is known.
 const FIRST_PING: Duration = Duration::from_millis(20);
-/// So many exchanges tell how late it is.
+/// So many exchanges determine the clock offset.
 pub const FIRST_PINGS: usize = 6;
 
-/// Takes what the recorder says, until it has gone.
+/// Handles the recorder's messages, until it is gone.
 pub fn read(shared: &Shared, mut input: impl Read) {
     let why = loop {
         let message = receive(&mut input);
@@ -50,7 +50,7 @@ fn hear(state: &mut State, message: ToAgent, now: i64) {
     }
 }
 
-/// Says what there is to say, until everything was said.
+/// Sends what there is to send, until everything was sent.
 pub fn write(shared: &Shared, mut output: impl Write) {
     let done = say_all(shared, &mut output);
     shared.change(|state| match done {
@@ -82,10 +82,10 @@ fn say_all(shared: &Shared, output: &mut impl Write) -> io::Result<()> {
             shared.lock().sent_bytes += sent as u64;
         }
         if is_done {
-            return send(output, &Said::End);
+            return send(output, &AgentMessage::End);
         }
         if Instant::now() >= next_ping {
-            send(output, &Said::Ping { asked: shared.clock.steady_ns() })?;
+            send(output, &AgentMessage::Ping { asked: shared.clock.steady_ns() })?;
             let is_known = shared.lock().follower.len() >= FIRST_PINGS;
             next_ping = Instant::now() + if is_known { PING } else { FIRST_PING };
         }

@@ -1,4 +1,4 @@
-//! One value, told by how it differs from another: how it is told goes to `head`, the rest to `body`.
+//! One value, encoded as the difference from another: its encoding goes to `head`, the rest to `body`.
 
 const NULL: u8 = 0;
 /// As it was.
@@ -77,7 +77,7 @@ fn unzigzag(n: u64) -> i64 {
     (n >> 1) as i64 ^ -((n & 1) as i64)
 }
 
-/// Tells `value`, which is expected to be `before`, in an interval of `dt` seconds.
+/// Encodes `value`, which is expected to be `before`, in an interval of `dt` seconds.
 pub fn put(of: Of, value: Option<u64>, before: Option<u64>, dt: Option<f64>, out: &mut Out) {
     let Some(bits) = value else { return out.head.push(NULL) };
     if before == value {
@@ -107,7 +107,7 @@ pub fn put(of: Of, value: Option<u64>, before: Option<u64>, dt: Option<f64>, out
     out.body.extend(bits.to_le_bytes());
 }
 
-/// The value that [`put`] told; None when nothing did.
+/// The value that [`put`] encoded; None when the bytes are none.
 pub fn get(of: Of, before: Option<u64>, dt: Option<f64>, from: &mut In<'_>) -> Option<Option<u64>> {
     let kind = take(&mut from.head, 1)?[0];
     Some(match (kind, of) {

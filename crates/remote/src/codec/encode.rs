@@ -34,7 +34,7 @@ struct Labels {
     codes: FxHashMap<Box<str>, u64>,
     /// Labels by code, and how many of them the other side knows.
     names: Vec<Box<str>>,
-    told: u64,
+    sent: u64,
 }
 
 impl Encoder {
@@ -139,7 +139,7 @@ impl Sent {
         column
     }
 
-    /// Tells the keys of all rows; gives for each the row of the tick before that has the same.
+    /// Encodes the keys of all rows; gives for each the row of the tick before that has the same.
     fn keys(&mut self, table: &Table, now: &Last, out: &mut Out) -> Vec<Option<usize>> {
         let keys = N_COMMON..N_COMMON + table.n_keys;
         let of = |rows: &Last, row: usize| -> Vec<Option<u64>> {
@@ -186,7 +186,7 @@ impl Sent {
         same
     }
 
-    /// Tells one cell that is expected to be `before`.
+    /// Encodes one cell that is expected to be `before`.
     fn cell(&mut self, now: &Last, at: (usize, usize), before: Option<u64>, dt: Option<f64>, ty: Type, out: &mut Out) {
         let (row, place) = at;
         let column = &now.columns[place];
@@ -199,12 +199,12 @@ impl Sent {
         let value = column.cells[row];
         put(if ty == Type::F64 { Of::Float } else { Of::Integer }, value, before, dt, out);
         let labels = &mut self.labels[place];
-        // A label that the other side does not know yet: codes are given in the order in which they are told.
-        if let Some(code) = value.filter(|code| *code == labels.told && labels.told < labels.names.len() as u64) {
+        // A label that the other side does not know yet: codes are given in the order in which they are sent.
+        if let Some(code) = value.filter(|code| *code == labels.sent && labels.sent < labels.names.len() as u64) {
             let name = &labels.names[code as usize];
             put_number(&mut out.body, name.len() as u64);
             out.body.extend(name.as_bytes());
-            labels.told += 1;
+            labels.sent += 1;
         }
     }
 }

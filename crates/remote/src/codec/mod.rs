@@ -1,8 +1,8 @@
-//! Rows as few bytes: each tick is told by how it differs from the one before, and all ticks are one compressed stream.
+//! Rows as few bytes: each tick is encoded as the difference from the one before, and all ticks are one compressed stream.
 //!
-//! Values stay what they are, to the last bit. A row is told from the row of the tick before that has the same keys. A rate is
-//! mostly a whole number over the length of the interval: then that number is sent. What tells how to read the values (`head`)
-//! stands before them (`body`), as it hardly changes from tick to tick, which is what the compressor needs.
+//! Values stay what they are, to the last bit. A row is encoded against the row of the tick before that has the same keys. A rate is
+//! mostly a whole number over the length of the interval: then that number is sent. The description of the values (`head`)
+//! precedes them (`body`), as it hardly changes from tick to tick, which is what the compressor needs.
 
 mod cell;
 mod decode;

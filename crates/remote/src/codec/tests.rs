@@ -8,7 +8,7 @@ use fenxi_model::{
 use super::{Decoder, Encoder};
 
 /// Everything in rows, in words.
-fn said(rows: &Rows) -> Vec<String> {
+fn message(rows: &Rows) -> Vec<String> {
     let mut all = Vec::new();
     for table in rows.tables() {
         for row in 0..table.n_rows() {
@@ -55,7 +55,7 @@ fn every_value_comes_back_from_tick_to_tick() {
         let rows = tick(n as i64, processes);
         let mut back = Rows::new("db1");
         decoder.decode(&encoder.encode(&rows).unwrap(), &mut back).unwrap();
-        assert_eq!(said(&back), said(&rows), "tick {n}");
+        assert_eq!(message(&back), message(&rows), "tick {n}");
     }
 }
 

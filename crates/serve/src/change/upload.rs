@@ -15,10 +15,10 @@ use axum::{
     response::Response,
     routing::post,
 };
+use fenxi_api::{Query, schema};
 use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
-use fenxi_report::api::{Query, schema};
-use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
+use fenxi_store::{ArchiveLimits, Scratch, Store, StoreError, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use serde::Serialize;
 use tokio::io::AsyncWriteExt;
 
 use super::{Gone, Operation, Takes, blocking, done, random};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -133,9 +133,14 @@ impl Taking {
 
     /// Takes in an archive of runs.
     fn take_in(&self, archive: fs::File) -> Result<Vec<RunId>, Failure> {
-        let limits =
-            TakeLimits { bytes: self.unpacked, runs: 10_000, files: 1_000_000, text: TEXT, ..TakeLimits::default() };
-        let taken = self.store.take_in(Until { inner: archive, taking: self }, &limits).map_err(refused)?;
+        let limits = ArchiveLimits {
+            bytes: self.unpacked,
+            runs: 10_000,
+            files: 1_000_000,
+            text: TEXT,
+            ..ArchiveLimits::default()
+        };
+        let taken = self.store.import_archive(Until { inner: archive, taking: self }, &limits).map_err(refused)?;
         Ok(taken.into_iter().map(|run| run.id).collect())
     }
 

@@ -1,6 +1,6 @@
 //! Control groups: CPU, memory, I/O, pressure and limits of each group.
 //!
-//! Version 2 where it has the controllers, wherever /proc/self/mountinfo says a `cgroup2` is mounted. Else version 1, whose
+//! Version 2 where it has the controllers, wherever /proc/self/mountinfo lists a `cgroup2` mount. Else version 1, whose
 //! controllers have a hierarchy each: a group has one row with what all of them know under its path, and knows no pressure;
 //! the root's figures are still those of version 2 where that is mounted beside. A group that used no
 //! CPU time and did no I/O in the interval has no row: reading everything of hundreds of idle groups
@@ -97,7 +97,7 @@ struct Groups {
     /// Whether groups are those of version 1.
     is_one: bool,
     shared: Shared,
-    /// The file that tells how many groups there are: the root's `cgroup.stat`, or `/proc/cgroups`.
+    /// The file with the number of groups: the root's `cgroup.stat`, or `/proc/cgroups`.
     counted: File,
     groups: Vec<Group>,
     number: Option<u64>,
@@ -200,7 +200,7 @@ impl Groups {
         names
     }
 
-    /// Tells that a group is gone, and closes its files.
+    /// Reports that a group is gone, and closes its files.
     fn forget(&mut self, place: usize, tick: Tick, rows: &mut Rows) {
         let group = self.groups.remove(place);
         rows.event(tick.t, "gone", &group.path, "control group");

@@ -20,6 +20,7 @@ mod beside;
 mod counted;
 mod frequency;
 mod interrupts;
+mod values;
 
 use self::beside::Beside;
 use super::{
@@ -220,7 +221,7 @@ impl Collector for Cpus {
             state.spent = Some(state.step(ticks, tick));
         }
         *begun = true;
-        self.told_changes(tick, rows);
+        self.report_changes(tick, rows);
         self.beside.sample(online(&self.cpus), tick, rows);
         if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) {
             self.add_rows(tick, dt, rows);
@@ -244,8 +245,8 @@ fn slot(cpus: &mut Vec<State>, n: usize) -> &mut State {
 }
 
 impl Cpus {
-    /// Tells which CPUs went offline and whose counters went back.
-    fn told_changes(&mut self, tick: Tick, rows: &mut Rows) {
+    /// Reports which CPUs went offline and whose counters went back.
+    fn report_changes(&mut self, tick: Tick, rows: &mut Rows) {
         let mut resets = Resets::default();
         for cpu in &mut self.cpus {
             if cpu.online && !cpu.seen {
@@ -255,7 +256,7 @@ impl Cpus {
                 resets.add(&cpu.name);
             }
         }
-        resets.tell("cpu", tick, rows);
+        resets.report("cpu", tick, rows);
     }
 
     fn add_rows(&self, tick: Tick, dt: f64, rows: &mut Rows) {

@@ -14,15 +14,15 @@
 //! The `cpu.stat` of the root group of version 2 is none: it holds the ticks of /proc/stat again.
 
 mod accounting;
-mod given;
+mod cpu_run;
 mod measured;
 
 use fenxi_model::{Place, Row, Rows, catalog::cpu_time, place::F64};
 use fenxi_procfs::TICK_NS;
 use measured::Measured;
 
-pub use accounting::{Accounting, Seen, thread_ticks_ns, timer_tick_ns};
-pub use given::{Given, Measure};
+pub use accounting::{Accounting, AccountingKind, thread_ticks_ns, timer_tick_ns};
+pub use cpu_run::{CpuRun, Measure};
 
 use super::{
     keyed::Resets,
@@ -93,7 +93,7 @@ const NAMES: [&str; N_ACCOUNTS] = ["usr", "sys", "irq", "steal", "idle", "idle_s
 /// Guests are in user and nice already.
 const ACCOUNT_OF: [usize; 8] = [0, 0, 1, IDLE, IDLE, 2, 2, STEAL];
 
-/// Nanoseconds by account; None where the system does not tell.
+/// Nanoseconds by account; None where the system does not report them.
 type Amounts = [Option<u64>; N_ACCOUNTS];
 
 /// The number and the ticks of a `cpuN` line of /proc/stat, as nanoseconds by account.
@@ -119,7 +119,7 @@ struct Cpu {
 }
 
 impl Cpu {
-    /// Takes up where the accounts stand now; gives the one that was reset.
+    /// Starts from the accounts' current values; gives the one that was reset.
     fn step(&mut self, account: usize, now: Option<u64>, tick: Tick) -> Option<&'static str> {
         let was = std::mem::replace(&mut self.last[account], now);
         let Some(now) = now else {
@@ -163,7 +163,7 @@ impl Collector for Times {
                 }
             }
         }
-        resets.tell("cpu_time", tick, rows);
+        resets.report("cpu_time", tick, rows);
         if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) {
             self.add_rows(tick, dt, rows);
         }
@@ -208,7 +208,7 @@ impl Times {
             let mut row = rows.row(&cpu_time::TABLE, tick.t, dt);
             row.str(cpu_time::cpu, &*cpu.name)
                 .str(cpu_time::run_by, self.measured.by_cpu().filter(|_| cpu.grown[RUN].is_some()))
-                .str(cpu_time::accounting, self.accounting.of_cpu(i).map(Seen::name));
+                .str(cpu_time::accounting, self.accounting.of_cpu(i).map(AccountingKind::name));
             fill(&cpu.grown, dt, &mut row);
             for (sum, grown) in all.iter_mut().zip(cpu.grown) {
                 // A sum that leaves out a CPU would look like idleness.
@@ -222,7 +222,7 @@ impl Times {
         all[RUN] = run;
         let mut row = rows.row(&cpu_time::TABLE, tick.t, dt);
         row.str(cpu_time::run_by, by.filter(|_| run.is_some()));
-        row.str(cpu_time::accounting, self.accounting.of_all(self.cpus.len()).map(Seen::name));
+        row.str(cpu_time::accounting, self.accounting.of_all(self.cpus.len()).map(AccountingKind::name));
         fill(&all, dt, &mut row);
     }
 }

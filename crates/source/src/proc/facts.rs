@@ -138,7 +138,7 @@ impl Collector for Reader {
                 .text(text::value, value);
         }
         match &self.start {
-            Some(start) if tick.dt.is_some() => tell_changes(start, &facts, tick, rows),
+            Some(start) if tick.dt.is_some() => report_changes(start, &facts, tick, rows),
             _ => self.start = Some(facts),
         }
         Ok(())
@@ -146,19 +146,19 @@ impl Collector for Reader {
 }
 
 /// An event for each fact that is not at the end what it was at the start.
-pub(super) fn tell_changes(start: &Facts, end: &Facts, tick: Tick, rows: &mut Rows) {
-    let mut tell = |key: &(&str, String), old: &str, new: &str| {
+pub(super) fn report_changes(start: &Facts, end: &Facts, tick: Tick, rows: &mut Rows) {
+    let mut report = |key: &(&str, String), old: &str, new: &str| {
         rows.event(tick.t, "fact changed", &format!("{}.{}", key.0, key.1), &format!("{old} -> {new}"));
     };
     for (key, old) in &start.known {
         match end.known.get(key) {
             Some(new) if new == old => {}
-            Some(new) => tell(key, old, new),
-            None => tell(key, old, "(none)"),
+            Some(new) => report(key, old, new),
+            None => report(key, old, "(none)"),
         }
     }
     for (key, new) in end.known.iter().filter(|(key, _)| !start.known.contains_key(*key)) {
-        tell(key, "(none)", new);
+        report(key, "(none)", new);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Mounts come from /proc/self/mounts; sizes from the statvfs system call, so a saved root has none.
 //! Only types of file systems that live on this machine are asked: a network file system whose
 //! server is dead would hold the recorder for minutes. One file system that is mounted in several
-//! places is shown at the first of them. A row each ten seconds tells how one fills; one that filled or emptied by a
+//! places is shown at the first of them. A row each ten seconds shows how one fills; one that filled or emptied by a
 //! hundredth has a row at once, so that what is full for a moment is seen.
 
 mod mounts;
@@ -21,7 +21,7 @@ use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
 
 const FILE: &str = "/proc/self/mounts";
 
-/// Types with storage of their own on this machine. Others (network, FUSE, kernel interfaces) are
+/// Types with their own storage on this machine. Others (network, FUSE, kernel interfaces) are
 /// left out.
 const LOCAL_TYPES: &[&str] = &[
     "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "bcachefs", "f2fs", "jfs", "reiserfs", "reiser4", "nilfs2", "udf",
@@ -32,7 +32,7 @@ const LOCAL_TYPES: &[&str] = &[
 const SELDOM_S: f64 = 10.0;
 /// Seconds after which file systems are asked again, at the earliest.
 const OFTEN_S: f64 = 1.0;
-/// Percent of its space or inodes by which a file system has changed when a row tells it at once.
+/// Percent of its space or inodes by which a file system has changed when a row shows it at once.
 const MOVED: f64 = 1.0;
 /// A little early is in time: the next tick would be a whole interval late.
 const EARLY_S: f64 = 0.005;
@@ -76,12 +76,12 @@ struct FileSystems {
     root: Root,
     /// The mounts as they were listed at the sample before: they seldom change.
     text: Vec<u8>,
-    mounts: Vec<Asked>,
+    mounts: Vec<MountState>,
     /// Seconds since they were asked.
     asked_s: f64,
 }
 
-struct Asked {
+struct MountState {
     mount: Mount,
     path: PathBuf,
     /// Its row at the sample before, or what it was at the first.
@@ -118,7 +118,7 @@ impl FileSystems {
         self.text = text.to_owned();
         let found = chosen(mounts::parse(text));
         if tick.dt.is_some() {
-            tell_changes(&self.mounts, &found, tick, rows);
+            report_changes(&self.mounts, &found, tick, rows);
         }
         let mut before = std::mem::take(&mut self.mounts);
         let dt = tick.dt.unwrap_or_default();
@@ -126,18 +126,20 @@ impl FileSystems {
             .into_iter()
             .map(|mount| match before.iter().position(|asked| asked.mount == mount) {
                 Some(place) => before.swap_remove(place),
-                None => Asked { path: self.root.path(&mount.mount), mount, shown: None, since_s: dt, noted: false },
+                None => {
+                    MountState { path: self.root.path(&mount.mount), mount, shown: None, since_s: dt, noted: false }
+                }
             })
             .collect();
         Ok(())
     }
 }
 
-impl Asked {
+impl MountState {
     fn ask(&mut self, tick: Tick, rows: &mut Rows) {
         let mount = &self.mount;
         match rustix::fs::statvfs(&self.path) {
-            Ok(space) => self.take(Space::of(&space), tick, rows),
+            Ok(space) => self.add_row(Space::from_statvfs(&space), tick, rows),
             Err(error) if !self.noted && tick.dt.is_some() => {
                 self.noted = true;
                 rows.note(&mount.mount, None, &format!("cannot ask for the space of this file system: {error}"));
@@ -147,7 +149,7 @@ impl Asked {
     }
 
     /// Gives a row of `space` if it is time, or if it has moved.
-    fn take(&mut self, space: Space, tick: Tick, rows: &mut Rows) {
+    fn add_row(&mut self, space: Space, tick: Tick, rows: &mut Rows) {
         if tick.dt.is_some() {
             let is_due = tick.is_last || self.since_s >= SELDOM_S - EARLY_S;
             if !is_due && self.shown.is_some_and(|shown| !space.has_moved(&shown)) {
@@ -177,7 +179,7 @@ fn chosen(mounts: Vec<Mount>) -> Vec<Mount> {
     chosen
 }
 
-fn tell_changes(before: &[Asked], after: &[Mount], tick: Tick, rows: &mut Rows) {
+fn report_changes(before: &[MountState], after: &[Mount], tick: Tick, rows: &mut Rows) {
     for mount in after.iter().filter(|m| before.iter().all(|b| b.mount != **m)) {
         rows.event(tick.t, "appeared", &mount.mount, "file system");
     }
@@ -197,7 +199,7 @@ struct Space {
 }
 
 impl Space {
-    fn of(s: &rustix::fs::StatVfs) -> Space {
+    fn from_statvfs(s: &rustix::fs::StatVfs) -> Space {
         let unit = s.f_frsize as f64;
         Space {
             total: s.f_blocks as f64 * unit,
@@ -214,7 +216,7 @@ impl Space {
         percent(used, used + self.available)
     }
 
-    /// Percent of the inodes; btrfs makes them as it needs them and says that there are 0.
+    /// Percent of the inodes; btrfs makes them as it needs them and reports 0.
     fn inodes_used(&self) -> Option<f64> {
         percent(self.inodes - self.inodes_free, self.inodes)
     }
@@ -255,7 +257,7 @@ fn emit(mount: &Mount, space: &Space, tick: Tick, dt: f64, rows: &mut Rows) {
 mod tests {
     use fenxi_model::{Micros, Rows};
 
-    use super::{Asked, Mount, SOURCE, Space, chosen, emit, parse_mounts};
+    use super::{Mount, MountState, SOURCE, Space, chosen, emit, parse_mounts};
     use crate::{
         Root, Source, SourceError, Tick,
         testing::{Machine, Observed, fixture, near},
@@ -297,22 +299,22 @@ mod tests {
     fn a_row_comes_each_ten_seconds_and_at_once_when_it_moved() {
         let mount =
             Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
-        let mut asked = Asked { path: "/".into(), mount, shown: None, since_s: 0.0, noted: false };
+        let mut asked = MountState { path: "/".into(), mount, shown: None, since_s: 0.0, noted: false };
         let mut rows_at = |second: i64, available: f64, is_last: bool| {
             let space = Space { total: 1000.0, free: available, available, inodes: 0.0, inodes_free: 0.0 };
             let mut rows = Rows::new("h");
             let dt = (second > 0).then_some(1.0);
             asked.since_s += dt.unwrap_or_default();
-            asked.take(space, Tick { is_last, ..Tick::new(Micros(second), dt) }, &mut rows);
+            asked.add_row(space, Tick { is_last, ..Tick::new(Micros(second), dt) }, &mut rows);
             rows.len()
         };
-        let told = |seconds: std::ops::Range<i64>, available, rows_at: &mut dyn FnMut(i64, f64, bool) -> usize| {
+        let reported = |seconds: std::ops::Range<i64>, available, rows_at: &mut dyn FnMut(i64, f64, bool) -> usize| {
             seconds.map(|s| rows_at(s, available, false)).collect::<Vec<_>>()
         };
-        assert_eq!(told(0..12, 500.0, &mut rows_at), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
-        // A hundredth more is told at once, half of it is not.
-        assert_eq!(told(12..15, 490.0, &mut rows_at), [1, 0, 0]);
-        assert_eq!(told(15..17, 485.0, &mut rows_at), [0, 0]);
+        assert_eq!(reported(0..12, 500.0, &mut rows_at), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+        // A hundredth more is reported at once, half of it is not.
+        assert_eq!(reported(12..15, 490.0, &mut rows_at), [1, 0, 0]);
+        assert_eq!(reported(15..17, 485.0, &mut rows_at), [0, 0]);
         assert_eq!(rows_at(17, 485.0, true), 1);
     }
 

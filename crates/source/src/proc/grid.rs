@@ -56,7 +56,7 @@ struct Cell {
     counted: bool,
 }
 
-/// One pair that has something to tell.
+/// One pair with something to report.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
     /// Label of the line: `24`, `LOC`, `NET_RX`.
@@ -78,10 +78,10 @@ impl Grid {
         Grid { file, subject, ..Grid::default() }
     }
 
-    /// Reads the counters; gives `tell` every pair that counted in this interval or the one before.
+    /// Reads the counters; gives `report` every pair that counted in this interval or the one before.
     ///
-    /// Counters that went back are told as one event.
-    pub fn sample(&mut self, content: &[u8], tick: Tick, rows: &mut Rows, tell: impl Fn(&mut Rows, Pair<'_>)) {
+    /// Counters that went back are reported as one event.
+    pub fn sample(&mut self, content: &[u8], tick: Tick, rows: &mut Rows, report: impl Fn(&mut Rows, Pair<'_>)) {
         let mut all = lines(content);
         let Some(header) = all.next() else { return };
         if header != self.header {
@@ -107,7 +107,7 @@ impl Grid {
                 if grown.is_none() {
                     resets.add(format_args!("{} of CPU {}", known.name, cpu.unwrap_or("(all)")));
                 }
-                tell(rows, Pair { label: &known.name, about: &known.about, cpu, grown });
+                report(rows, Pair { label: &known.name, about: &known.about, cpu, grown });
             };
             if is_sum(&self.numbers, self.columns.len(), label) {
                 step(&mut known.sum, None, self.numbers[0]);
@@ -119,7 +119,7 @@ impl Grid {
         }
         // An interrupt that comes back later begins anew.
         self.lines.retain(|l| l.seen);
-        resets.tell(self.subject, tick, rows);
+        resets.report(self.subject, tick, rows);
     }
 
     /// Reads as many numbers as there are columns and gives what follows them.
@@ -197,7 +197,7 @@ fn about(label: &[u8], description: &[u8]) -> Box<str> {
 }
 
 impl Cell {
-    /// The growth when there is something to tell: Some(None) after a reset.
+    /// The growth when there is something to report: Some(None) after a reset.
     fn step(&mut self, value: u64, tick: Tick) -> Option<Option<u64>> {
         let step = tick.step(&mut self.counter, value, Width::Bits32);
         let counted = std::mem::replace(&mut self.counted, matches!(step, Step::By(1..) | Step::Reset));

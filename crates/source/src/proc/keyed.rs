@@ -73,7 +73,7 @@ impl<S> Meters<S> {
         *sum = Some(sum.unwrap_or(0).saturating_add(value));
     }
 
-    /// Steps all counters; those that went back are told in one event about `subject`.
+    /// Steps all counters; those that went back are reported in one event about `subject`.
     pub fn advance(&mut self, subject: &str, tick: Tick, rows: &mut Rows) {
         let mut resets = Resets::default();
         for (i, wanted) in self.wanted.iter().enumerate() {
@@ -95,7 +95,7 @@ impl<S> Meters<S> {
                 }
             };
         }
-        resets.tell(subject, tick, rows);
+        resets.report(subject, tick, rows);
     }
 
     /// Sets the columns of the interval of `dt` seconds that ended with this sample.
@@ -152,7 +152,7 @@ impl<S> Meters<S> {
     }
 }
 
-/// Counters that went back in one sample, told in one event.
+/// Counters that went back in one sample, reported in one event.
 #[derive(Debug, Default)]
 pub struct Resets {
     names: String,
@@ -174,7 +174,7 @@ impl Resets {
     }
 
     /// Adds the event, when there was any reset.
-    pub fn tell(self, subject: &str, tick: Tick, rows: &mut Rows) {
+    pub fn report(self, subject: &str, tick: Tick, rows: &mut Rows) {
         let Resets { mut names, n } = self;
         if n == 0 {
             return;
@@ -207,7 +207,7 @@ impl Lines {
         }
     }
 
-    /// The first wanted line (from 1) whose number could not be read, told once per change of layout.
+    /// The first wanted line (from 1) whose number could not be read, reported once per change of layout.
     pub fn unread(&mut self) -> Option<u64> {
         self.unread.take()
     }
@@ -260,7 +260,7 @@ struct Section {
 }
 
 impl Pairs {
-    /// The first line of numbers (from 1) that does not fit the names above it, told once per change of layout.
+    /// The first line of numbers (from 1) that does not fit the names above it, reported once per change of layout.
     pub fn unread(&mut self) -> Option<u64> {
         self.unread.take()
     }

@@ -2,7 +2,7 @@
 //! systemd journal.
 //!
 //! Each line is an event of kind `log`. A line of the kernel or the journal has its own time; one of a file has the end of the
-//! interval in which it was written, whatever it says itself. Of very many lines the first are kept, and the others counted.
+//! interval in which it was written, whatever time is in its text. Of very many lines the first are kept, and the others counted.
 
 mod file;
 mod journal;
@@ -149,20 +149,20 @@ impl Collector for Logs {
         if let Some((kernel, limit)) = &mut self.kernel {
             kernel.read(&mut |record| {
                 let t = record.moment(tick.t, dt);
-                limit.tell(rows, t, &Line { subject: "kernel", priority: record.priority, message: record.message });
+                limit.report(rows, t, &Line { subject: "kernel", priority: record.priority, message: record.message });
             })?;
             limit.end(rows, tick.t, kernel.take_lost());
         }
         if let Some((tail, limit)) = &mut self.file {
-            tail.read(&mut |text| limit.tell(rows, tick.t, &Line::of(text)))?;
+            tail.read(&mut |text| limit.report(rows, tick.t, &Line::parse(text)))?;
             limit.end(rows, tick.t, 0);
         }
         if let Some((journal, limit)) = &mut self.journal {
-            let came = journal.take()?;
+            let came = journal.drain()?;
             for entry in &came.entries {
-                let said = entry.said();
-                let line = Line { subject: &entry.program, priority: entry.priority, message: &said };
-                limit.tell(rows, entry.moment(tick.t, dt), &line);
+                let text = entry.line();
+                let line = Line { subject: &entry.program, priority: entry.priority, message: &text };
+                limit.report(rows, entry.moment(tick.t, dt), &line);
             }
             limit.left_out += came.left_out;
             limit.end(rows, tick.t, 0);
@@ -197,7 +197,7 @@ impl Limit {
         Limit { what, name: name.to_owned(), of_interval: 0, of_all: 0, left_out: 0 }
     }
 
-    fn tell(&mut self, rows: &mut Rows, t: Micros, line: &Line<'_>) {
+    fn report(&mut self, rows: &mut Rows, t: Micros, line: &Line<'_>) {
         if self.of_interval >= MOST_OF_INTERVAL || self.of_all >= MOST_OF_ALL {
             self.left_out += 1;
             return;

@@ -23,7 +23,7 @@ static SPEC: Spec = Spec {
     live: true,
 };
 
-/// The file says kB and means 1024 bytes.
+/// kB in the file means 1024 bytes.
 const KB: f64 = 1024.0;
 
 static WANTED: &[Wanted<mem::Schema>] = &[

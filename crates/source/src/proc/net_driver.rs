@@ -59,7 +59,7 @@ impl Collector for Drivers {
         for line in lines(self.file.read()?) {
             let Some(colon) = memchr::memrchr(b':', line) else { continue };
             let (member, _) = self.roster.member(line[..colon].trim_ascii(), |_| Driver::default());
-            // An interface without counters of its own, or that went a moment ago, has none to show.
+            // An interface without its own counters, or that went a moment ago, has none to show.
             let Ok(values) = self.ethtool.counters(&member.name) else { continue };
             if values.len() != member.value.counters.len() {
                 let values = values.to_vec();
@@ -92,7 +92,7 @@ impl Driver {
                 _ => {}
             }
         }
-        resets.tell(interface, tick, rows);
+        resets.report(interface, tick, rows);
     }
 }
 
@@ -101,7 +101,7 @@ fn is_gauge(name: &str) -> bool {
     ["ifindex", "inflight", "depth", "pages", "temp", "level", "_stop", "curr"].iter().any(|word| name.contains(word))
 }
 
-/// The names, those that a driver gave twice told apart by their places.
+/// The names, those that a driver gave twice distinguished by their places.
 fn apart(mut names: Vec<Box<str>>) -> Vec<Box<str>> {
     let mut seen = rustc_hash::FxHashSet::default();
     for (place, name) in names.iter_mut().enumerate() {

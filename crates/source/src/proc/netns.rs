@@ -82,7 +82,7 @@ struct Namespaces {
     root: Root,
     reader: Reader,
     pids: Vec<u32>,
-    /// The recorder's, which `tcp` and `udp` tell of.
+    /// The recorder's, which `tcp` and `udp` cover.
     own: Option<u64>,
     /// The namespace of each process that is there, and the round in which it was seen last; None where it may not be known.
     links: FxHashMap<u32, (Option<u64>, u32)>,

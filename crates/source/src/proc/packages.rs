@@ -1,7 +1,7 @@
 //! `packages`: what software is installed, read once at the start, so that a comparison names the patch that made a
 //! difference. Changes meanwhile are marked.
 //!
-//! The lists of dpkg, apk and pacman are read as they lie on the disk. That of rpm is a database of its own; what
+//! The lists of dpkg, apk and pacman are read as they lie on the disk. That of rpm is a database; what
 //! `rpm -qa` prints can be kept as a fact that is given.
 
 use fenxi_model::{
@@ -9,7 +9,7 @@ use fenxi_model::{
     catalog::text::{self, TABLE},
 };
 
-use super::facts::{Facts, names, tell_changes};
+use super::facts::{Facts, names, report_changes};
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
 /// The `packages` source.
@@ -67,7 +67,7 @@ impl Collector for Reader {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let now = read(&self.root);
         match &self.start {
-            Some(start) if tick.dt.is_some() => tell_changes(start, &now, tick, rows),
+            Some(start) if tick.dt.is_some() => report_changes(start, &now, tick, rows),
             _ => {
                 for (topic, name, version) in now.each() {
                     let mut row = rows.row(&TABLE, tick.t, None);

@@ -1,6 +1,6 @@
 //! `page_cache`: part of the page cache that holds executables and libraries.
 //!
-//! No counter of the kernel tells. Every file that some process maps with the right to execute is
+//! The kernel has no counter for it. Every file that some process maps with the right to execute is
 //! asked how much of it is cached, each inode once, as Solaris' `::memstat` counts "Exec and libs".
 //! Processes are looked through, and their programs asked, every ten seconds at most: it costs a few
 //! system calls for each mapped file, and what programs and libraries hold changes slowly.
@@ -54,7 +54,7 @@ impl Source for PageCache {
 /// How long what was found is good, less what a tick may come early.
 const LOOK_AGAIN_US: i64 = 9_990_000;
 
-/// Programs by device (major, minor) and inode, as `maps` tells them.
+/// Programs by device (major, minor) and inode, as in `maps`.
 type Programs = FxHashMap<((u32, u32), u64), Program>;
 
 struct Executables {
@@ -79,7 +79,7 @@ impl Collector for Executables {
         let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
         let sum = &self.sum;
         let n = |n: usize| Some(n as f64);
-        // Nobody to ask means that nothing is known, not that nothing is cached.
+        // No file to ask means that nothing is known, not that nothing is cached.
         let known = |bytes: u64| (sum.files > 0).then_some(bytes as f64);
         rows.row(&TABLE, tick.t, dt)
             .str(page_cache::kind, "executables")
@@ -107,7 +107,7 @@ impl Executables {
         sum
     }
 
-    /// Adds what a process maps; false when that is not told.
+    /// Adds what a process maps; false when that is not readable.
     fn look_into(&self, pid: u32, programs: &mut Programs) -> bool {
         self.processes.each_mapping(pid, &mut |mapping| {
             if !mapping.is_program() || mapping.path.starts_with("/memfd:") {
@@ -139,18 +139,18 @@ struct Sum {
 impl Sum {
     fn add(&mut self, program: &Program, asker: &Asker, seen: &mut FxHashSet<(u64, u64)>) {
         match program.ask(asker, seen) {
-            Asked::Is { size, cached } => {
+            CachedSize::Is { size, cached } => {
                 self.files += 1;
                 self.size += size;
                 self.cached += cached;
             }
-            Asked::Memory => {}
-            Asked::Unknown => self.unread += 1,
+            CachedSize::Memory => {}
+            CachedSize::Unknown => self.unread += 1,
         }
     }
 }
 
-enum Asked {
+enum CachedSize {
     Is {
         size: u64,
         cached: u64,
@@ -164,7 +164,7 @@ enum Asked {
 const MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
 
 impl Program {
-    fn ask(&self, asker: &Asker, seen: &mut FxHashSet<(u64, u64)>) -> Asked {
+    fn ask(&self, asker: &Asker, seen: &mut FxHashSet<(u64, u64)>) -> CachedSize {
         for place in &self.places {
             let Ok(file) = rustix::fs::open(place, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
             else {
@@ -178,14 +178,14 @@ impl Program {
             if rustix::fs::fstatfs(&file).is_ok_and(|fs| MEMORY.contains(&(fs.f_type as u64 & 0xffff_ffff)))
                 || !seen.insert((stat.st_dev, stat.st_ino))
             {
-                return Asked::Memory;
+                return CachedSize::Memory;
             }
             return match asker.ask(&file) {
-                Ok(resident) => Asked::Is { size: stat.st_size.max(0) as u64, cached: resident.cached },
-                Err(_) => Asked::Unknown,
+                Ok(resident) => CachedSize::Is { size: stat.st_size.max(0) as u64, cached: resident.cached },
+                Err(_) => CachedSize::Unknown,
             };
         }
-        Asked::Unknown
+        CachedSize::Unknown
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
         collector.sample(Tick::new(Micros(1), Some(1.0)), &mut rows).unwrap();
         let seen = Observed::of(rows);
         let value = |column| seen.value("page_cache", column, &["executables", ""]);
-        // Others' programs may not be told to this user, but its own are, and it runs.
+        // Others' programs may not be readable for this user, but its own are, and it runs.
         let own = std::env::current_exe().unwrap().metadata().unwrap().len() as f64;
         assert!(value("size_bytes").unwrap() >= own);
         assert!(value("cached_bytes").unwrap() > 0.0);

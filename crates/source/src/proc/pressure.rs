@@ -100,7 +100,7 @@ impl Collector for Stalls {
             let (some, full) = parse(resource.file.read()?);
             let some = share(&mut resource.some, some, tick, "some", &mut resets);
             let full = share(&mut resource.full, full, tick, "full", &mut resets);
-            resets.tell(resource.name, tick, rows);
+            resets.report(resource.name, tick, rows);
             if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) {
                 rows.row(&pressure::TABLE, tick.t, dt)
                     .str(pressure::resource, resource.name)

@@ -1,7 +1,7 @@
 //! `process`: processes active in the interval: CPU time, page faults, I/O.
 //!
 //! The cheap path. A process cannot change anything without running. On the live system its CPU clock
-//! tells by one system call whether it ran, all threads counted, see [`clock`], and nothing else is
+//! shows by one system call whether it ran, all threads counted, see [`clock`], and nothing else is
 //! read unless it did. Without clocks, as of a saved system, a process with one thread is known by its `schedstat`
 //! (through a kept descriptor where the limit on open files allows). Of the others `stat` is read, and
 //! unless every nanosecond is wanted ([`CpuTimes`]) the rest only if `stat` changed; CPU time below the
@@ -93,7 +93,7 @@ struct Wanted {
 struct Processes {
     reader: Reader,
     users: Users,
-    known: FxHashMap<u32, Known>,
+    known: FxHashMap<u32, KnownProcess>,
     pids: Vec<u32>,
     active: Vec<Active>,
     exited: Exited,
@@ -114,15 +114,15 @@ struct Processes {
     records: FxHashMap<u32, Ended>,
     inbox: Vec<Ended>,
     gone: Vec<Gone>,
-    /// Of the time of ended processes that no record tells: what was not yet shown, nanoseconds.
+    /// Of the time of ended processes without a record: what was not yet shown, nanoseconds.
     balance_ns: i64,
     tree: times::Tree,
-    /// What is to be said at the first sample.
+    /// Notes for the first sample.
     note: Option<String>,
 }
 
 /// A process as it was when it last changed.
-struct Known {
+struct KnownProcess {
     /// The last sample in which it was listed.
     seen: u64,
     comm: Box<str>,
@@ -145,7 +145,7 @@ struct Active {
     pid: u32,
     /// The process as it was before; zeroes when it began in the interval.
     before: Stat,
-    work: details::Work,
+    work: details::ProcessWork,
     /// Growth of its ended children's times.
     children: Totals,
 }
@@ -298,7 +298,7 @@ impl Processes {
             None => Measured::Ticks,
         };
         let wait_ns = known.details.wait_ns().map(|_| 0);
-        let work = details::Work { measured, wait_ns, ..details::Work::default() };
+        let work = details::ProcessWork { measured, wait_ns, ..details::ProcessWork::default() };
         self.active.push(Active { pid, before: known.stat, work, children: Totals::default() });
     }
 
@@ -313,7 +313,7 @@ impl Processes {
         } else if self.reader.own != Some(pid) {
             self.ours.remove(&pid);
         }
-        let known = Known {
+        let known = KnownProcess {
             seen: self.round,
             comm,
             stat,
@@ -388,7 +388,7 @@ impl Processes {
 }
 
 /// Whether a process may have done something since it was last looked at.
-fn may_have_run(reader: &mut Reader, pid: u32, known: &Known, clock_ns: Option<u64>, clocks: bool) -> bool {
+fn may_have_run(reader: &mut Reader, pid: u32, known: &KnownProcess, clock_ns: Option<u64>, clocks: bool) -> bool {
     // Only what runs can change, fork or end.
     if clocks {
         return clock_ns.is_none() || clock_ns != known.clock_ns;

@@ -48,7 +48,7 @@ impl<T> Roster<T> {
         (member, found.is_none())
     }
 
-    /// Ends a sample: tells `gone` of the devices that were not listed in it, and forgets them.
+    /// Ends a sample: calls `gone` with the devices that were not listed in it, and forgets them.
     pub fn end(&mut self, mut gone: impl FnMut(&Member<T>)) {
         let round = self.round;
         self.members.retain(|m| {

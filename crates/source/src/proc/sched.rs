@@ -57,7 +57,7 @@ struct Scheduler {
     waits: Vec<(Counter, bool)>,
 }
 
-/// What /proc/stat says besides the CPUs' times.
+/// The fields of /proc/stat besides the CPUs' times.
 #[derive(Debug, Default, PartialEq)]
 struct Stat {
     cpus: u64,
@@ -89,7 +89,7 @@ fn parse_stat(text: &[u8]) -> Stat {
     stat
 }
 
-/// What /proc/loadavg says: `0.82 1.38 0.83 1/90 20743`.
+/// The content of /proc/loadavg: `0.82 1.38 0.83 1/90 20743`.
 #[derive(Debug, Default, PartialEq)]
 struct Load {
     averages: [Option<f64>; 3],
@@ -111,7 +111,7 @@ fn parse_wait(line: &[u8]) -> Option<(usize, u64)> {
 }
 
 impl Scheduler {
-    /// Nanoseconds waited on all CPUs since the sample before; None when nothing can be said.
+    /// Nanoseconds waited on all CPUs since the sample before; None when it is unknown.
     fn waited(&mut self, tick: Tick, resets: &mut Resets) -> Option<u64> {
         let text = self.schedstat.as_mut()?.read().ok()?;
         self.waits.iter_mut().for_each(|(_, seen)| *seen = false);
@@ -170,7 +170,7 @@ impl Collector for Scheduler {
         // An unsigned long: 32 bits on 32-bit kernels.
         let forks = rate(&mut self.forks, stat.forks, Width::Bits32, tick, "processes", &mut resets);
         let interrupts = rate(&mut self.interrupts, stat.interrupts, Width::Bits64, tick, "intr", &mut resets);
-        resets.tell("sched", tick, rows);
+        resets.report("sched", tick, rows);
         let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
         let count = |n: Option<u64>| n.map(|n| n as f64);
         rows.row(&sched::TABLE, tick.t, dt)

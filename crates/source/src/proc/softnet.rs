@@ -98,7 +98,7 @@ impl Collector for Stack {
             cpu.seen = self.round;
             cpu.emit(&numbers, tick, new, rows, &mut resets);
         }
-        resets.tell("softnet", tick, rows);
+        resets.report("softnet", tick, rows);
         Ok(())
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn connections(
     Ok(Box::new(Connections { netstat, extended: Pairs::default(), sockets, payload }))
 }
 
-/// The files that tell of TCP and UDP alike, and the numbers wanted from them.
+/// The files on TCP and UDP alike, and the numbers wanted from them.
 pub(super) struct Protocols<S: 'static> {
     pub(super) meters: Meters<S>,
     snmp: ProcFile,

@@ -1,7 +1,7 @@
 //! `tcp_bytes`: as `tcp`, and the bytes that TCP carried, which Linux keeps for each socket but does not sum up.
 //!
 //! Every sample asks for all sockets' counters (NETLINK_SOCK_DIAG, as `ss -i` does), and between samples the
-//! kernel tells of each socket that ends, with its last counters (as `ss -E`): connections that live
+//! kernel reports each socket that ends, with its last counters (as `ss -E`): connections that live
 //! shorter than the interval are not missed. The bytes are payload: no headers, no retransmissions.
 //! That costs about a microsecond for each socket and sample, so it is done only when asked for.
 
@@ -115,7 +115,7 @@ impl Payload {
             send(&self.questions, &question(family.as_raw() as u8), SendFlags::empty())?;
             loop {
                 let (n, _) = recv(&self.questions, &mut self.buffer[..], RecvFlags::empty())?;
-                if self.sockets.take(&self.buffer[..n], Of::Living)? {
+                if self.sockets.read_messages(&self.buffer[..n], Of::Living)? {
                     break;
                 }
             }
@@ -123,7 +123,7 @@ impl Payload {
         let mut whole = true;
         loop {
             match recv(&self.ends, &mut self.buffer[..], RecvFlags::DONTWAIT) {
-                Ok((n, _)) => drop(self.sockets.take(&self.buffer[..n], Of::Ended)?),
+                Ok((n, _)) => drop(self.sockets.read_messages(&self.buffer[..n], Of::Ended)?),
                 Err(Errno::AGAIN) => break,
                 // Messages were lost: the sum is not known, and the next one is good again.
                 Err(Errno::NOBUFS) => whole = false,
@@ -135,7 +135,7 @@ impl Payload {
     }
 }
 
-/// What a message tells of.
+/// The subject of a message.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Living,
@@ -159,7 +159,7 @@ impl Sockets {
     }
 
     /// Takes messages; true when the last one of an answer was among them.
-    fn take(&mut self, mut messages: &[u8], of: Of) -> io::Result<bool> {
+    fn read_messages(&mut self, mut messages: &[u8], of: Of) -> io::Result<bool> {
         while let (Some(len), Some(kind)) = (number(messages, 0, 4), number(messages, 4, 2)) {
             let len = len as usize;
             if len < HEADER || len > messages.len() {

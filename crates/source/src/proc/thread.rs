@@ -54,14 +54,14 @@ impl Source for Thread {
 struct Threads {
     reader: Reader,
     pids: Vec<u32>,
-    known: FxHashMap<u32, Known>,
+    known: FxHashMap<u32, KnownProcess>,
     round: u64,
     /// How many files more may stay open.
     left: usize,
 }
 
 /// A process as it was when its threads were last looked at.
-struct Known {
+struct KnownProcess {
     /// The last sample in which it was listed.
     seen: u64,
     stat: Stat,
@@ -106,13 +106,13 @@ impl Threads {
             return;
         }
         let Some((stat, _)) = reader.stat(pid) else { return };
-        let known = known.entry(pid).or_insert_with(|| Known::new(stat));
+        let known = known.entry(pid).or_insert_with(|| KnownProcess::new(stat));
         known.seen = *round;
         let fresh = known.threads.is_empty();
         if known.stat.start != stat.start {
             // Another process got the number.
             *left += usize::from(known.file.is_some());
-            *known = Known { seen: *round, ..Known::new(stat) };
+            *known = KnownProcess { seen: *round, ..KnownProcess::new(stat) };
         } else if !fresh && known.single.is_none() && stat.same_work(&known.stat) {
             return;
         }
@@ -122,15 +122,15 @@ impl Threads {
         let dt = tick.dt.filter(|dt| *dt > 0.0 && !tick.since_boot);
         known.look(reader, pid, |reader, tid, grown| {
             if let Some(dt) = dt {
-                tell(reader, (pid, tid), grown, (tick, dt), rows);
+                report(reader, (pid, tid), grown, (tick, dt), rows);
             }
         });
     }
 }
 
-impl Known {
-    fn new(stat: Stat) -> Known {
-        Known { seen: 0, stat, single: None, file: None, threads: Vec::new() }
+impl KnownProcess {
+    fn new(stat: Stat) -> KnownProcess {
+        KnownProcess { seen: 0, stat, single: None, file: None, threads: Vec::new() }
     }
 
     /// Opens `schedstat` of a process with one thread to be kept, as far as descriptors are `left`.
@@ -143,8 +143,8 @@ impl Known {
         }
     }
 
-    /// Looks at each thread and gives `tell` the nanoseconds of those that ran since the time before.
-    fn look(&mut self, reader: &mut Reader, pid: u32, mut tell: impl FnMut(&mut Reader, u32, u64)) {
+    /// Looks at each thread and gives `report` the nanoseconds of those that ran since the time before.
+    fn look(&mut self, reader: &mut Reader, pid: u32, mut report: impl FnMut(&mut Reader, u32, u64)) {
         let mut tids = std::mem::take(&mut reader.tids);
         if self.stat.threads <= 1 || !reader.list_tids(pid, &mut tids) {
             tids.clear();
@@ -172,7 +172,7 @@ impl Known {
             let before = self.threads[..n_old].binary_search_by_key(tid, |(tid, _)| *tid);
             let grown = ns.saturating_sub(before.map_or(0, |at| self.threads[at].1));
             if grown > 0 {
-                tell(reader, *tid, grown);
+                report(reader, *tid, grown);
             }
             self.threads.push((*tid, ns));
         }
@@ -187,10 +187,10 @@ fn task(reader: &mut Reader, pid: u32, tid: u32) -> Option<(Stat, std::borrow::C
 }
 
 /// A row of a thread that used `ns` nanoseconds of CPU time in the interval.
-pub(super) fn tell(reader: &mut Reader, (pid, tid): (u32, u32), ns: u64, (tick, dt): (Tick, f64), rows: &mut Rows) {
+pub(super) fn report(reader: &mut Reader, (pid, tid): (u32, u32), ns: u64, (tick, dt): (Tick, f64), rows: &mut Rows) {
     let mut row = rows.row(&TABLE, tick.t, dt);
     row.i64(thread::pid, i64::from(pid)).i64(thread::tid, i64::from(tid)).f64(thread::cpu, ns as f64 / 1e7 / dt);
-    // The process's own file stands in for that of the main thread, where a saved copy has no more.
+    // The process's own file replaces that of the main thread, where a saved copy has no more.
     let found = task(reader, pid, tid).map(|(stat, comm)| (stat, comm.into_owned()));
     let found = found.or_else(|| reader.stat(pid).map(|(stat, comm)| (stat, comm.into_owned())).filter(|_| tid == pid));
     if let Some((stat, comm)) = found {

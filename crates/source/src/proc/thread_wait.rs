@@ -1,11 +1,11 @@
 //! `thread_wait`: what the threads that work are at, by the function of the kernel in which each waits (/proc/PID/task/TID/wchan).
 //!
-//! One look an interval says of a single moment little, of a run much: in the mean it is the number of threads that wait for
+//! One sample per interval shows little about one interval and much about a run: in the mean it is the number of threads that wait for
 //! something, as active sessions of a database are. The cheap path: a process is looked at only when its CPU clock, or `stat`,
-//! says that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
+//! shows that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
 //! Of what the recorder started all threads are looked at: one that is held up for long (by a peer that does not read, say) does
 //! not run. One that polls waits for its peer where that is certain. Its main thread counts however it waits, unless others of its process are
-//! at something: then it waits for those; or its parent goes on without it: then nobody waits for it.
+//! at something: then it waits for those; or its parent goes on without it: then no other waits for it.
 //! What the recorder started is also looked at between two ticks of the recording. Who works and who idles then shows since the tick before the
 //! last one: a moment is too short for that. The CPU time and the names of its threads are known then, so they are rows of `thread`, without
 //! the source of that name.
@@ -47,17 +47,17 @@ static SPEC: Spec = Spec {
     live: false,
 };
 
-/// Threads that are looked at in an interval, at most: so many tell the shares well enough.
+/// Threads that are looked at in an interval, at most: enough for exact shares.
 const MOST: usize = 512;
 /// Processes with more threads than this are looked at only where they ran.
 const FEW: u64 = 64;
 /// Threads that ran so often in a second work, and so do those that used such a share of a CPU.
 const WAKES_PER_S: f64 = 20.0;
 /// As above.
-const LEAST_RUN: f64 = 0.01;
+const MIN_RUN: f64 = 0.01;
 /// A thread that waits for a lock and ran for less than this share of what threads of its process ran for on average is one that helps
 /// another now and then, such as the collectors of a runtime: who takes turns on a lock runs as long as the others.
-const LEAST_OF_MEAN: f64 = 0.2;
+const MIN_OF_MEAN: f64 = 0.2;
 /// The process whose children are threads of the kernel.
 const KTHREADD: u32 = 2;
 
@@ -88,7 +88,7 @@ struct Waits {
     /// The processes listed at the last look, in their order; and room for the next list.
     pids: Vec<u32>,
     listed: Vec<u32>,
-    known: FxHashMap<u32, Known>,
+    known: FxHashMap<u32, KnownProcess>,
     /// Threads of the process at hand by what they wait for.
     counts: Vec<Count>,
     /// Room for the name of a function.
@@ -104,7 +104,7 @@ struct Waits {
 }
 
 /// A process as it was at the look before.
-struct Known {
+struct KnownProcess {
     seen: u64,
     stat: Stat,
     comm: Box<str>,
@@ -184,19 +184,19 @@ impl Waits {
             tick_s: 0.0,
         };
         if !waits.are_told()? {
-            let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
+            let why = "the kernel does not show where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
             return Err(SourceError::Refused(why.to_owned()));
         }
         Ok(waits)
     }
 
-    /// Whether the kernel tells of any process where it waits; some always do.
+    /// Whether the kernel shows for any process where it waits; some always wait.
     fn are_told(&mut self) -> Result<bool, SourceError> {
         let mut pids = std::mem::take(&mut self.pids);
         self.reader.pids(&mut pids)?;
-        let told = pids.iter().any(|pid| self.reader.file(*pid, None, "wchan").is_some_and(|text| text != b"0"));
+        let reported = pids.iter().any(|pid| self.reader.file(*pid, None, "wchan").is_some_and(|text| text != b"0"));
         self.pids = pids;
-        Ok(told)
+        Ok(reported)
     }
 
     fn visit(&mut self, pid: u32, tick: Tick, rows: &mut Rows) {
@@ -223,14 +223,14 @@ impl Waits {
         // Of others the last look was at the last tick.
         let since_tick = self.now_s - self.tick_s;
         if let Some(dt) = dt.map(|dt| if ours { dt } else { since_tick }) {
-            self.tell(pid, tick, dt, rows);
+            self.report(pid, tick, dt, rows);
             if ours && self.threads && !tick.is_between {
-                self.tell_threads(pid, tick, since_tick, rows);
+                self.report_threads(pid, tick, since_tick, rows);
             }
         }
     }
 
-    /// Takes in what `stat` says of a process; false when it has ended, or is a thread of the kernel.
+    /// Updates a process from its `stat`; false when it has ended, or is a thread of the kernel.
     fn meet(&mut self, pid: u32, clock_ns: Option<u64>) -> bool {
         let Waits { reader, known, own, round, last_s, .. } = self;
         let Some((stat, comm)) = reader.stat(pid) else { return false };
@@ -250,13 +250,14 @@ impl Waits {
             None => {
                 let comm = comm.into();
                 let [ran, before] = [(); 2].map(|()| Ran { at_s: *last_s, of: FxHashMap::default() });
-                known.insert(pid, Known { seen: *round, stat, comm, clock_ns, ours, follows: true, ran, before });
+                known
+                    .insert(pid, KnownProcess { seen: *round, stat, comm, clock_ns, ours, follows: true, ran, before });
             }
         }
         true
     }
 
-    /// Whether nobody of ours waits for what this process does: its parent is at something else.
+    /// Whether no process observed waits for what this one does: its parent is at something else.
     fn is_bystander(&self, pid: u32) -> bool {
         let Some(known) = self.known.get(&pid).filter(|known| Some(known.stat.ppid) != self.own) else { return false };
         self.known.get(&known.stat.ppid).is_none_or(|parent| !parent.ours || !parent.follows)
@@ -280,7 +281,7 @@ impl Waits {
         let dt = if is_told { *now_s - since.at_s } else { f64::INFINITY };
         let then = |tid: &u32| since.of.get(tid).copied().unwrap_or_default();
         let grown = |(tid, run): (&u32, &Run)| ran_s(then(tid), *run);
-        let least = LEAST_OF_MEAN * mean(now.of.iter().map(grown));
+        let smallest = MIN_OF_MEAN * mean(now.of.iter().map(grown));
         let most = now.of.iter().map(grown).fold(0.0, f64::max);
         let looks_at_all = known.ours && known.stat.threads <= FEW;
         let mut of_main = None;
@@ -299,7 +300,7 @@ impl Waits {
             if *tid == pid {
                 known.follows = wait.may_follow();
             }
-            let is_helper = wait == Wait::Lock && ran_s(then, run) < least;
+            let is_helper = wait == Wait::Lock && ran_s(then, run) < smallest;
             if wait.may_be_idle() && (is_helper || !has_worked(then, run, dt)) {
                 of_main = of_main.or_else(|| (is_main && !is_bystander).then(|| (wait, function.to_owned())));
                 continue;
@@ -319,18 +320,18 @@ impl Waits {
     }
 
     /// Rows of the threads of a process of ours that used CPU time since the tick before.
-    fn tell_threads(&mut self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
+    fn report_threads(&mut self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
         let Waits { reader, known, .. } = self;
         let Some(known) = known.get(&pid).filter(|_| dt > 0.0) else { return };
         for (tid, run) in &known.ran.of {
             let ns = run.run_ns.saturating_sub(known.before.of.get(tid).map_or(0, |before| before.run_ns));
-            if ns as f64 / 1e9 >= LEAST_RUN * dt {
-                super::thread::tell(reader, (pid, *tid), ns, (tick, dt), rows);
+            if ns as f64 / 1e9 >= MIN_RUN * dt {
+                super::thread::report(reader, (pid, *tid), ns, (tick, dt), rows);
             }
         }
     }
 
-    fn tell(&self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
+    fn report(&self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
         let Some(known) = self.known.get(&pid) else { return };
         for Count { wait, function, threads, progress } in &self.counts {
             rows.row(&TABLE, tick.t, dt)
@@ -359,7 +360,7 @@ fn count(counts: &mut Vec<Count>, wait: Wait, function: &str, progress: f64) {
 /// Whether a thread did more than look after something now and then: threads without work wake up, too.
 fn has_worked(then: Run, now: Run, dt: f64) -> bool {
     let slices = now.slices.saturating_sub(then.slices) as f64;
-    slices >= WAKES_PER_S * dt || ran_s(then, now) >= LEAST_RUN * dt
+    slices >= WAKES_PER_S * dt || ran_s(then, now) >= MIN_RUN * dt
 }
 
 /// How long a thread ran, in seconds.
@@ -383,7 +384,7 @@ fn waits_for<'a>(reader: &mut Reader, pid: u32, tid: u32, name: &'a mut String) 
     let function = std::str::from_utf8(reader.file(pid, Some(tid), "wchan")?.trim_ascii()).unwrap_or_default();
     // The compiler's copies of a function are the function.
     function.split('.').next().unwrap_or_default().clone_into(name);
-    // Of a process that we may not trace, the kernel says `0` whatever its threads do.
+    // Of a process that we may not trace, the kernel prints `0` whatever its threads do.
     if name == "0" && !runs(reader.file(pid, Some(tid), "stat")?) {
         return None;
     }

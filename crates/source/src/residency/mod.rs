@@ -1,8 +1,8 @@
 //! Page cache residency of files, and how processes have them open.
 //!
-//! [`Files`] is a source that is told what to look at: what processes use, what is below folders, or the
-//! data of database servers. It cannot stand in the list of sources, as there is nothing to look at
-//! unless someone says so; else it is recorded, saved and replayed as any other.
+//! [`Files`] is a source with a given target: what processes use, what is below folders, or the
+//! data of database servers. It cannot be in the list of sources, as there is nothing to look at
+//! by default; apart from that it is recorded, saved and replayed as any other.
 
 mod pages;
 mod walk;
@@ -100,12 +100,12 @@ struct Residency {
     target: Target,
     processes: Processes,
     asker: Asker,
-    /// Whether it was said that something cannot be read.
+    /// Whether it was reported that something cannot be read.
     noted: bool,
 }
 
 /// A file and what it is to a server.
-struct Looked {
+struct ServedFile {
     found: Found,
     /// Which server's, and what to it.
     of: Option<(usize, Class)>,
@@ -120,7 +120,7 @@ impl Collector for Residency {
         let (opens, refused) = self.processes.opens(&self.processes.pids(), |id| wanted.contains(id));
         let mut sums: Vec<Sum> = servers.iter().map(|_| Sum::default()).collect();
         let mut names = Names { processes: &self.processes, known: FxHashMap::default() };
-        for Looked { found, of } in &looked {
+        for ServedFile { found, of } in &looked {
             let opens = opens.get(&found.id).map_or(&[][..], Vec::as_slice);
             let resident = open(found).and_then(|file| self.asker.ask(&file));
             if let Err(error) = &resident
@@ -147,19 +147,19 @@ impl Collector for Residency {
 
 impl Residency {
     /// The files to ask, and the first thing that went wrong.
-    fn find(&self, servers: &[Server]) -> (Vec<Looked>, Option<String>) {
+    fn find(&self, servers: &[Server]) -> (Vec<ServedFile>, Option<String>) {
         match &self.target {
             Target::Processes(pids) => {
                 let (found, refused) = self.of_processes(pids);
                 let trouble = refused.map(|pid| format!("process {pid}, whose files are not ours to see"));
-                (found.into_iter().map(|found| Looked { found, of: None }).collect(), trouble)
+                (found.into_iter().map(|found| ServedFile { found, of: None }).collect(), trouble)
             }
             Target::Folders(folders) => {
                 let mut looked = Vec::new();
                 let mut trouble = None;
                 for folder in folders {
                     let (found, unread) = walk::files(folder, folder, &|_| false);
-                    looked.extend(found.into_iter().map(|found| Looked { found, of: None }));
+                    looked.extend(found.into_iter().map(|found| ServedFile { found, of: None }));
                     if unread > 0 {
                         trouble = Some(format!("in {unread} of the folders below {}", folder.display()));
                     }
@@ -173,16 +173,16 @@ impl Residency {
                     let (found, unread) = walk::files(&server.at, &server.dir, &|below| server.follows(below));
                     looked.extend(found.into_iter().map(|found| {
                         let below = Path::new(&found.path).strip_prefix(&server.dir).unwrap_or(Path::new(&found.path));
-                        Looked { of: Some((i, server.system.class(below))), found }
+                        ServedFile { of: Some((i, server.system.class(below))), found }
                     }));
                     if unread > 0 {
                         trouble = Some(format!("in {unread} of the folders below {}", server.dir.display()));
                     }
-                    // Tables may stand elsewhere; a server that has them open tells where.
-                    let (elsewhere, _) = self.of_processes(&server.pids);
-                    looked.extend(elsewhere.into_iter().filter_map(|found| {
+                    // Tables may be in other folders; the open files of the server show where.
+                    let (outside, _) = self.of_processes(&server.pids);
+                    looked.extend(outside.into_iter().filter_map(|found| {
                         let class = server.system.class(Path::new(Path::new(&found.path).file_name()?));
-                        (class != Class::Other).then_some(Looked { of: Some((i, class)), found })
+                        (class != Class::Other).then_some(ServedFile { of: Some((i, class)), found })
                     }));
                 }
                 (once(looked), trouble)
@@ -222,7 +222,7 @@ impl Residency {
 }
 
 /// Each file once, the first time it is named.
-fn once(mut looked: Vec<Looked>) -> Vec<Looked> {
+fn once(mut looked: Vec<ServedFile>) -> Vec<ServedFile> {
     let mut seen = FxHashSet::default();
     looked.retain(|l| seen.insert(l.found.id));
     looked

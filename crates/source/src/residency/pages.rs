@@ -1,6 +1,6 @@
 //! Page cache residency of one file: `cachestat` where the kernel has it (6.5), else `mincore`.
 //!
-//! Both tell strangers nothing: the caller must own the file, or may write it, or be root. `mincore`
+//! Both show strangers nothing: the caller must own the file, or may write it, or be root. `mincore`
 //! does not refuse but claims that every page is there, so the permission is checked here first.
 
 use std::{
@@ -17,15 +17,15 @@ use rustix::fs::{Access, AtFlags, Stat};
 pub struct Resident {
     /// In the page cache.
     pub cached: u64,
-    /// Of these, not yet written out; only `cachestat` tells.
+    /// Of these, not yet written out; only by `cachestat`.
     pub dirty: Option<u64>,
-    /// Of these, being written out; only `cachestat` tells.
+    /// Of these, being written out; only by `cachestat`.
     pub writeback: Option<u64>,
-    /// Dropped so recently that it would still fit; only `cachestat` tells.
+    /// Dropped so recently that it would still fit; only by `cachestat`.
     pub recently_evicted: Option<u64>,
 }
 
-/// The number of `cachestat`, one for all architectures but those with numbers of their own.
+/// The number of `cachestat`, one for all architectures but those with their own numbers.
 const CACHESTAT: Option<libc::c_long> =
     if cfg!(any(target_arch = "mips", target_arch = "mips64", target_arch = "mips32r6", target_arch = "mips64r6")) {
         None
@@ -53,7 +53,7 @@ impl Asker {
     /// What of `file`, open for reading, is in memory.
     ///
     /// # Errors
-    /// `PermissionDenied` when the kernel would not tell this user; else what the kernel says.
+    /// `PermissionDenied` when this user may not see it; else the kernel's error.
     pub fn ask(&self, file: &impl AsFd) -> io::Result<Resident> {
         let file = file.as_fd();
         if !self.without_cachestat.load(Ordering::Relaxed) {
@@ -69,7 +69,7 @@ impl Asker {
         }
         let stat = rustix::fs::fstat(file)?;
         if !may_be_told(file, &stat) {
-            let why = "only the owner of a file, who may write it, or root is told what of it is in memory";
+            let why = "only the owner of a file, who may write it, or root can see how much of it is in memory";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         mincore(file, stat.st_size.max(0) as u64)
@@ -150,11 +150,11 @@ fn mincore_window(file: BorrowedFd<'_>, from: u64, pages: &mut [u8]) -> io::Resu
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the mapping is `length` bytes long, and `pages` holds a byte for each of its pages.
-    let told = unsafe { libc::mincore(place, length, pages.as_mut_ptr().cast()) };
+    let reported = unsafe { libc::mincore(place, length, pages.as_mut_ptr().cast()) };
     let error = io::Error::last_os_error();
-    // SAFETY: this is the mapping made above, which nobody else knows.
+    // SAFETY: this is the mapping made above, which has no other user.
     unsafe { libc::munmap(place, length) };
-    if told == 0 { Ok(()) } else { Err(error) }
+    if reported == 0 { Ok(()) } else { Err(error) }
 }
 
 /// Bytes of a page.

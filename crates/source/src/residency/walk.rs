@@ -20,7 +20,7 @@ pub struct Found {
 }
 
 /// The files below `at`, which people call `name`, or `at` itself when it is a file. Links are followed
-/// where `follow` says so of a path below the folder (`pg_tblspc/16384`), and nowhere else.
+/// where `follow` allows it for a path below the folder (`pg_tblspc/16384`), and nowhere else.
 ///
 /// What goes away meanwhile or cannot be read is left out and counted in the second result.
 pub fn files(at: &Path, name: &Path, follow: &dyn Fn(&Path) -> bool) -> (Vec<Found>, usize) {
@@ -75,11 +75,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path();
         fs::create_dir_all(at.join("data/sub")).unwrap();
-        fs::create_dir_all(at.join("elsewhere")).unwrap();
+        fs::create_dir_all(at.join("other")).unwrap();
         fs::write(at.join("data/a"), "12345").unwrap();
         fs::hard_link(at.join("data/a"), at.join("data/sub/again")).unwrap();
-        fs::write(at.join("elsewhere/b"), "1").unwrap();
-        fs_err::os::unix::fs::symlink(at.join("elsewhere"), at.join("data/link")).unwrap();
+        fs::write(at.join("other/b"), "1").unwrap();
+        fs_err::os::unix::fs::symlink(at.join("other"), at.join("data/link")).unwrap();
         fs_err::os::unix::fs::symlink("..", at.join("data/sub/circle")).unwrap();
         let names = |follow: &dyn Fn(&Path) -> bool| {
             let (found, unread) = files(&at.join("data"), Path::new("D"), follow);

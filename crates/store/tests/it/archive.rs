@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, io::Write, path::Path};
 
 use fenxi_model::{Micros, Rows, RunId};
-use fenxi_store::{InputEntry, Store, StoreError, TakeLimits, TakenIn, Window, is_archive};
+use fenxi_store::{ArchiveLimits, ImportedRun, InputEntry, Store, StoreError, Window, is_archive};
 use serde_json::{Value, json};
 
 use crate::common::{START, begin, end, run, store, tick};
 
-/// Two runs: one with labels and a window of its own, one that was imported and keeps its inputs.
+/// Two runs: one with labels and its own window, one that was imported and keeps its inputs.
 fn filled(store: &Store) -> Vec<RunId> {
     let first = run(store, "labelled", 1, 5);
     let mut labels = store.run(&first).unwrap().labels;
@@ -38,8 +38,8 @@ fn export(store: &Store, ids: &[RunId]) -> Vec<u8> {
     archive
 }
 
-fn take(store: &Store, archive: &[u8]) -> Result<Vec<TakenIn>, StoreError> {
-    store.take_in(archive, &TakeLimits::default())
+fn take(store: &Store, archive: &[u8]) -> Result<Vec<ImportedRun>, StoreError> {
+    store.import_archive(archive, &ArchiveLimits::default())
 }
 
 /// Every file below `dir`, with its content.
@@ -66,13 +66,13 @@ fn content(store: &Store) -> BTreeMap<String, Vec<u8>> {
 /// That the archive is refused with these words, and that nothing of it is left in the store.
 fn refused(archive: &[u8], words: &str) {
     let (_dir, store) = store();
-    let said = take(&store, archive).unwrap_err().to_string();
-    assert!(said.contains(words), "`{said}` does not say `{words}`");
+    let message = take(&store, archive).unwrap_err().to_string();
+    assert!(message.contains(words), "`{message}` does not say `{words}`");
     let left = [content(&store), files(&store.path().join("open"), "open/")];
-    assert!(left.iter().all(BTreeMap::is_empty), "{said}: {:?}", left[0].keys());
+    assert!(left.iter().all(BTreeMap::is_empty), "{message}: {:?}", left[0].keys());
 }
 
-/// One entry of an archive, with all that a tar says of it.
+/// One entry of an archive, with all its tar header fields.
 type Entry = (tar::EntryType, String, Vec<u8>);
 
 fn unpack(archive: &[u8]) -> Vec<Entry> {
@@ -152,14 +152,14 @@ fn what_other_tools_see_in_an_archive_is_a_store() {
     let (_dir, store) = store();
     let ids = filled(&store);
     let archive = export(&store, &ids);
-    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
     let mut tar = tar::Archive::new(zstd::Decoder::new(&archive[..]).unwrap());
-    tar.unpack(elsewhere.path()).unwrap();
-    assert_eq!(files(&elsewhere.path().join("runs"), ""), files(&store.path().join("runs"), ""));
+    tar.unpack(outside.path()).unwrap();
+    assert_eq!(files(&outside.path().join("runs"), ""), files(&store.path().join("runs"), ""));
     for entry in tar::Archive::new(zstd::Decoder::new(&archive[..]).unwrap()).entries().unwrap() {
         let header = entry.unwrap().header().clone();
-        let said = (header.mtime().unwrap(), header.uid().unwrap(), header.gid().unwrap(), header.mode().unwrap());
-        assert_eq!(said, (0, 0, 0, 0o644));
+        let message = (header.mtime().unwrap(), header.uid().unwrap(), header.gid().unwrap(), header.mode().unwrap());
+        assert_eq!(message, (0, 0, 0, 0o644));
     }
 }
 
@@ -201,8 +201,8 @@ fn an_archive_that_is_cut_or_changed_anywhere_is_refused() {
     let (_there, there) = store();
     for cut in (0..archive.len()).step_by(397).chain([archive.len() - 1]) {
         assert!(cut < 1000 || is_archive(&archive[..cut]).unwrap(), "cut at {cut}");
-        let said = take(&there, &archive[..cut]).unwrap_err().to_string();
-        assert!(said.contains("nothing of it was imported"), "cut at {cut}: {said}");
+        let message = take(&there, &archive[..cut]).unwrap_err().to_string();
+        assert!(message.contains("nothing of it was imported"), "cut at {cut}: {message}");
     }
     assert!(take(&there, &archive[..archive.len() - 9]).unwrap_err().to_string().contains("is cut short"));
     for at in (0..archive.len()).step_by(211) {
@@ -241,7 +241,7 @@ fn names_in_an_archive_are_never_followed() {
     for link in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Directory, tar::EntryType::Fifo] {
         refused(&with(place, (link, name.clone(), Vec::new())), "not a regular file");
     }
-    refused(&with(place, (kind, name.clone(), bytes[1..].to_vec())), "its manifest says");
+    refused(&with(place, (kind, name.clone(), bytes[1..].to_vec())), "by its manifest");
     let mut changed = bytes.clone();
     changed[8] ^= 1;
     refused(&with(place, (kind, name, changed)), "the BLAKE3 of");
@@ -266,7 +266,7 @@ fn what_a_manifest_names_lies_within_its_run() {
     refused(&forged(|m| m["inputs"][0]["raw"]["name"] = json!("../../../etc/passwd")), "none of its files");
     refused(&forged(|m| m["id"] = json!("20261121T143553-other-0000")), "is that of");
     refused(&forged(|m| m["format"] = json!(99)), "use a newer fenxi");
-    refused(&forged(|m| m["files"][0]["rows"] = json!(7_000)), "rows, the manifest says 7000");
+    refused(&forged(|m| m["files"][0]["rows"] = json!(7_000)), "rows, 7000 by the manifest");
     refused(&forged(|m| m["files"][0]["fingerprint"] = json!("00")), "other columns");
 }
 
@@ -275,24 +275,24 @@ fn an_archive_larger_than_the_limits_is_refused_before_it_is_unpacked() {
     let (_dir, here) = store();
     let ids = filled(&here);
     let archive = export(&here, &ids);
-    let generous = TakeLimits { runs: 2, files: 100, bytes: 1 << 20, ratio: 100, text: 1 << 30 };
+    let generous = ArchiveLimits { runs: 2, files: 100, bytes: 1 << 20, ratio: 100, text: 1 << 30 };
     let (_there, there) = store();
-    let refused_by = |archive: &[u8], limits: TakeLimits, words: &str| {
-        let error = there.take_in(archive, &limits).unwrap_err();
+    let refused_by = |archive: &[u8], limits: ArchiveLimits, words: &str| {
+        let error = there.import_archive(archive, &limits).unwrap_err();
         assert!(matches!(error, StoreError::ArchiveLimit { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
         assert!(content(&there).is_empty());
     };
-    refused_by(&archive, TakeLimits { runs: 1, ..generous }, "more runs");
-    refused_by(&archive, TakeLimits { files: 5, ..generous }, "more files");
-    refused_by(&archive, TakeLimits { bytes: 9_000, ..generous }, "more bytes");
+    refused_by(&archive, ArchiveLimits { runs: 1, ..generous }, "more runs");
+    refused_by(&archive, ArchiveLimits { files: 5, ..generous }, "more files");
+    refused_by(&archive, ArchiveLimits { bytes: 9_000, ..generous }, "more bytes");
     // 30 MiB of spaces where labels are expected, and 100 MiB of zeros that their manifest promises.
     let mut entries = unpack(&archive);
     let labels = entries.iter().position(|(_, name, _)| name.starts_with("labels/")).unwrap();
     entries[labels].2 = vec![b' '; 30 << 20];
-    refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ..generous }, "bytes in labels/");
+    refused_by(&pack(&entries), ArchiveLimits { bytes: 1 << 40, ..generous }, "bytes in labels/");
     entries[labels].2 = vec![b' '; 40 << 20];
-    refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ratio: 1 << 40, ..generous }, "bytes in labels/");
+    refused_by(&pack(&entries), ArchiveLimits { bytes: 1 << 40, ratio: 1 << 40, ..generous }, "bytes in labels/");
     let zeros = vec![0u8; 100 << 20];
     let entry = json!({ "name": "raw/a", "bytes": zeros.len(), "blake3": blake3::hash(&zeros).to_hex().as_str() });
     let promise = forged(|m| {
@@ -303,8 +303,8 @@ fn an_archive_larger_than_the_limits_is_refused_before_it_is_unpacked() {
     entries.truncate(2);
     let name = entries[1].1.replace("run.json", "raw/a");
     entries.push((tar::EntryType::Regular, name, zeros));
-    refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ..generous }, "for what it takes packed");
-    assert!(there.take_in(&archive[..], &generous).is_ok());
+    refused_by(&pack(&entries), ArchiveLimits { bytes: 1 << 40, ..generous }, "for what it takes packed");
+    assert!(there.import_archive(&archive[..], &generous).is_ok());
 }
 
 #[test]
@@ -336,9 +336,9 @@ fn all_manifests_together_are_bounded() {
     let (_here, here) = store();
     let archive = export(&here, &filled(&here));
     let (_there, there) = store();
-    let limits = TakeLimits { text: 2000, ..TakeLimits::default() };
-    let said = there.take_in(&archive[..], &limits).unwrap_err().to_string();
-    assert!(said.contains("bytes of manifests and labels"), "{said}");
+    let limits = ArchiveLimits { text: 2000, ..ArchiveLimits::default() };
+    let message = there.import_archive(&archive[..], &limits).unwrap_err().to_string();
+    assert!(message.contains("bytes of manifests and labels"), "{message}");
     assert!(content(&there).is_empty());
 }
 

@@ -1,10 +1,10 @@
-//! Compaction: the same rows before and after, whoever reads them, and the way back.
+//! Compaction: the same rows before and after, for every reader, and the way back.
 
 use std::collections::BTreeMap;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use fenxi_model::{Micros, RunId, number_at, text_at, whole_at};
-use fenxi_store::{CompactWish, Holds, RunFilter, Store, TakeLimits, Window};
+use fenxi_store::{ArchiveLimits, CompactWish, Holds, RunFilter, Store, Window};
 
 use crate::common::{run, store};
 
@@ -51,7 +51,7 @@ fn all(store: &Store, ids: &[RunId]) -> Vec<BTreeMap<String, String>> {
 }
 
 fn is_clean(store: &Store) {
-    let found = store.checkup().unwrap();
+    let found = store.scrub().unwrap();
     assert_eq!((found.problems, found.remarks), (vec![], vec![]));
     for id in store.ids().unwrap() {
         assert_eq!(store.verify(&id).unwrap(), [], "{id}");
@@ -132,7 +132,7 @@ fn an_archive_of_a_compacted_run_is_the_one_of_the_run_as_it_was() {
     let content = all(&store, &ids);
     // A run that was removed comes again, beside the file that still has its old rows.
     store.remove(&ids[0]).unwrap();
-    store.take_in(&before[..], &TakeLimits::default()).unwrap();
+    store.import_archive(&before[..], &ArchiveLimits::default()).unwrap();
     assert_eq!(all(&store, &ids), content);
     compact(&store);
     assert_eq!(all(&store, &ids), content);
@@ -144,8 +144,8 @@ fn only_what_is_asked_for_is_compacted() {
     let (_dir, store) = store();
     let ids = filled(&store, 4);
     let wish = |runs| CompactWish { runs, dry_run: true, ..CompactWish::default() };
-    let told = store.compact(&wish(Some(&ids[..2])), &mut |_, _, _| ()).unwrap();
-    assert!(told.files_before > 0 && told.files_after == 0);
+    let reported = store.compact(&wish(Some(&ids[..2])), &mut |_, _, _| ()).unwrap();
+    assert!(reported.files_before > 0 && reported.files_after == 0);
     assert!(store.files("cpu", None).unwrap().iter().all(|f| matches!(f.holds, Holds::Run(_))));
     let before = CompactWish { before: Some(Micros(0)), ..CompactWish::default() };
     assert_eq!(store.compact(&before, &mut |_, _, _| ()).unwrap().tables, 0);
@@ -166,7 +166,7 @@ fn damage_to_a_file_of_many_runs_is_found_and_no_row_of_it_is_used() {
     let store = Store::open(store.path()).unwrap();
     assert!(store.check(&store.files("cpu", None).unwrap()).is_err());
     assert!(store.read(&ids[0], "cpu").unwrap_err().to_string().contains("BLAKE3"));
-    assert!(store.checkup().unwrap().problems.iter().any(|p| p.path == path));
+    assert!(store.scrub().unwrap().problems.iter().any(|p| p.path == path));
     assert!(store.verify(&ids[0]).unwrap().iter().any(|p| p.path == path));
     // The manifest itself has a copy.
     let manifest = store.path().join("compacted/manifest.json");
@@ -174,5 +174,5 @@ fn damage_to_a_file_of_many_runs_is_found_and_no_row_of_it_is_used() {
     fs_err::write(&manifest, text.replace("\"table\": \"cpu\"", "\"table\": \"cpv\"")).unwrap();
     let store = Store::open(store.path()).unwrap();
     assert_eq!(store.files("cpu", None).unwrap().len(), 1);
-    assert!(store.checkup().unwrap().problems.iter().any(|p| p.path == manifest));
+    assert!(store.scrub().unwrap().problems.iter().any(|p| p.path == manifest));
 }

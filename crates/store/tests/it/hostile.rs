@@ -21,33 +21,33 @@ fn named(name: &str) -> Labels {
     Labels { name: Some(name.to_owned()), ..Labels::default() }
 }
 
-/// What an error says, which must not take long.
+/// The text of an error, which must not take long.
 fn says<T: std::fmt::Debug, E: std::fmt::Display + std::fmt::Debug>(of: impl FnOnce() -> Result<T, E>) -> String {
     let begun = Instant::now();
-    let said = of().unwrap_err().to_string();
-    assert!(begun.elapsed() < Duration::from_secs(10), "{said}");
-    said
+    let message = of().unwrap_err().to_string();
+    assert!(begun.elapsed() < Duration::from_secs(10), "{message}");
+    message
 }
 
 #[test]
 fn a_folder_of_a_store_that_is_a_link_is_refused_by_name_and_nothing_is_written_behind_it() {
     let (dir, store) = store();
     run(&store, "a", 1, 1);
-    let elsewhere = dir.path().join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
+    let other_place = dir.path().join("other_place");
+    fs::create_dir(&other_place).unwrap();
     for name in ["cache", "labels", "locks", "open", "questions", "boards", "runs", "compacted", "store.json"] {
         let (path, kept) = (store.path().join(name), dir.path().join("kept"));
         fs::create_dir_all(store.path().join("boards")).unwrap();
         fs::rename(&path, &kept).unwrap();
-        symlink(&elsewhere, &path).unwrap();
-        let said = says(|| Store::open(store.path()));
-        assert!(said.contains(&format!("{name} is a symbolic link")), "{said}");
+        symlink(&other_place, &path).unwrap();
+        let message = says(|| Store::open(store.path()));
+        assert!(message.contains(&format!("{name} is a symbolic link")), "{message}");
         // Also where it was opened before the link came.
         let _ = store.set_labels(&store.ids().unwrap_or_default().pop().unwrap_or(common_id()), &named("x"));
         let _ = store.keep_question("q", "SELECT 1");
         let _ = store.summaries();
         let _ = store.begin(begin("b", 2));
-        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "{name}");
+        assert_eq!(fs::read_dir(&other_place).unwrap().count(), 0, "{name}");
         fs::remove_file(&path).unwrap();
         fs::rename(&kept, &path).unwrap();
     }
@@ -107,8 +107,8 @@ fn pipes_in_place_of_files_hold_nothing_up() {
         let kept = fs::read(&path).unwrap_or_default();
         let _ = fs::remove_file(&path);
         pipe(&path);
-        let said = says_so();
-        assert!(said.contains("is a named pipe"), "{name}: {said}");
+        let message = says_so();
+        assert!(message.contains("is a named pipe"), "{name}: {message}");
         fs::remove_file(&path).unwrap();
         fs::write(&path, kept).unwrap();
     };
@@ -157,21 +157,21 @@ fn questions_and_marks_that_are_links_are_neither_read_nor_written() {
 #[test]
 fn links_where_a_recording_is_sealed_lead_nowhere_and_are_not_in_the_way() {
     let (dir, store) = store();
-    let elsewhere = dir.path().join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    fs::write(elsewhere.join("victim"), "precious").unwrap();
-    for (random, behind) in [(1, elsewhere.clone()), (2, elsewhere.join("not there"))] {
+    let other_place = dir.path().join("other_place");
+    fs::create_dir(&other_place).unwrap();
+    fs::write(other_place.join("victim"), "precious").unwrap();
+    for (random, behind) in [(1, other_place.clone()), (2, other_place.join("not there"))] {
         let mut open = store.begin(begin("b", random)).unwrap();
         let mut rows = Rows::new("h1");
         tick(1, &mut rows);
         open.append(&mut rows).unwrap();
         let id = open.id().clone();
-        symlink(elsewhere.join("victim"), store.path().join("open").join(id.as_str()).join("end.json")).unwrap();
+        symlink(other_place.join("victim"), store.path().join("open").join(id.as_str()).join("end.json")).unwrap();
         symlink(&behind, store.path().join(format!("open/.sealing-{id}"))).unwrap();
         open.seal(end(1)).unwrap();
         assert_eq!(store.verify(&id).unwrap(), []);
     }
-    assert_eq!(fs::read_to_string(elsewhere.join("victim")).unwrap(), "precious");
-    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(other_place.join("victim")).unwrap(), "precious");
+    assert_eq!(fs::read_dir(&other_place).unwrap().count(), 1);
     assert_eq!(fs::read_dir(store.path().join("open")).unwrap().count(), 0);
 }

@@ -129,8 +129,8 @@ fn labels_are_replaced_whole_and_seen_at_once() {
     assert_eq!(store.select_one("after").unwrap(), id);
     assert!(matches!(store.select("before"), Err(StoreError::Unknown { .. })));
     assert!(store.select("kernel=6.12").is_err());
-    let nobody = RunId::parse("20261121T000000-x-0000").unwrap();
-    assert!(matches!(store.set_labels(&nobody, &labels), Err(StoreError::Unknown { .. })));
+    let no_one = RunId::parse("20261121T000000-x-0000").unwrap();
+    assert!(matches!(store.set_labels(&no_one, &labels), Err(StoreError::Unknown { .. })));
     std::thread::scope(|s| {
         let writer = s.spawn(|| {
             for i in 0..200 {
@@ -192,7 +192,7 @@ fn files_come_with_their_fingerprint_from_index_and_manifests_alike() {
     let ids: Vec<RunId> = (0..3).map(|i| run(&store, "f", i, 2)).collect();
     let all = store.files("cpu", None).unwrap();
     let mut named = store.files("cpu", Some(&ids)).unwrap();
-    assert!(named.iter_mut().all(|file| file.blake3.take().is_some()), "a manifest that was read tells checksums");
+    assert!(named.iter_mut().all(|file| file.blake3.take().is_some()), "a manifest that was read has checksums");
     assert_eq!(all, named);
     assert_eq!(all.len(), 3);
     assert!(all.iter().all(|f| f.rows == 10 && f.fingerprint == all[0].fingerprint && rows_in(&f.path) == 10));

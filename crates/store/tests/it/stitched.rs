@@ -1,4 +1,4 @@
-//! Runs made one of several: figures stay what they were, thinned ones are means with their least and greatest.
+//! Runs made one of several: figures stay what they were, thinned ones are means with their minimum and maximum.
 
 use std::sync::atomic::AtomicBool;
 
@@ -70,7 +70,7 @@ fn merged_runs_have_the_rows_of_all_and_facts_once() {
     let pieces = series(&store, "night", 3);
     let id = stitch(&store, &pieces, 0.0);
     assert_eq!(floats(&store, &id, "cpu", "usr"), (1..=30).map(f64::from).collect::<Vec<_>>());
-    assert_eq!(facts(&store, &id), ["6.12", "low", "high"], "what stays the same is told once");
+    assert_eq!(facts(&store, &id), ["6.12", "low", "high"], "what stays the same is kept once");
     let manifest = store.run(&id).unwrap().manifest;
     assert_eq!((manifest.start, manifest.end), (START, Micros(START.0 + 30 * SECOND)));
     assert_eq!((manifest.ticks, manifest.file("event").unwrap().rows), (Some(30), 3));
@@ -139,7 +139,7 @@ fn a_range_is_one_run_cut_from_several() {
     // A range that is a whole run is that run.
     assert_eq!(store.select_one("2026-11-21T14:36:03..14:36:13").unwrap(), pieces[1]);
     assert_eq!(store.select_runs(["2026-11-21T14:36:00..14:36:05"]).unwrap(), pieces[..2]);
-    // It is nobody's to change.
+    // It cannot be changed.
     assert!(matches!(store.remove(&id), Err(StoreError::IsRange { .. })));
     assert!(matches!(store.set_labels(&id, &entry.labels), Err(StoreError::IsRange { .. })));
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::common::{START, begin, end, run, store, tick};
 
-/// How many bits are flipped unless `FENXI_FLIPS` says otherwise.
+/// How many bits are flipped unless `FENXI_FLIPS` is set.
 const FLIPS: usize = 300;
 
 /// A sequence of numbers that is the same each time.
@@ -56,24 +56,24 @@ fn full(store: &Store) -> [RunId; 2] {
     ids
 }
 
-/// Everything that the store says, each answer for itself.
+/// Everything that the store answers, each answer for itself.
 fn answers(path: &Path, ids: &[RunId]) -> Vec<Result<String, String>> {
     let store = match Store::open(path) {
         Ok(store) => store,
         Err(e) => return vec![Err(e.to_string()); 8],
     };
-    let said = |answer: Result<String, StoreError>| answer.map_err(|e| e.to_string());
+    let message = |answer: Result<String, StoreError>| answer.map_err(|e| e.to_string());
     let mut all = vec![
-        said(store.summaries().map(|s| format!("{s:?}"))),
-        said(store.question_text("mine")),
-        said(store.get_json::<Value>(&path.join("studies/s.json"), &[]).map(|v| v.to_string())),
+        message(store.summaries().map(|s| format!("{s:?}"))),
+        message(store.question_text("mine")),
+        message(store.get_json::<Value>(&path.join("studies/s.json"), &[]).map(|v| v.to_string())),
     ];
     for id in ids {
-        all.push(said(store.run(id).map(|r| format!("{r:?}"))));
-        all.push(said(rows(&store, id)));
-        all.push(said(stats(&store, id, None)));
-        all.push(said(stats(&store, id, Some(&window()))));
-        all.push(said(raw(&store, id)));
+        all.push(message(store.run(id).map(|r| format!("{r:?}"))));
+        all.push(message(rows(&store, id)));
+        all.push(message(stats(&store, id, None)));
+        all.push(message(stats(&store, id, Some(&window()))));
+        all.push(message(raw(&store, id)));
     }
     all
 }
@@ -162,7 +162,7 @@ fn a_flipped_bit_anywhere_is_an_error_a_repair_or_the_same_answer() {
 
 fn checked_clean(path: &Path, ids: &[RunId]) -> bool {
     let store = Store::open(path).unwrap();
-    store.checkup().unwrap().problems.is_empty() && ids.iter().all(|id| store.verify(id).unwrap().is_empty())
+    store.scrub().unwrap().problems.is_empty() && ids.iter().all(|id| store.verify(id).unwrap().is_empty())
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_store_from_before_checksums_is_read_and_says_so() {
     fs_err::write(store.path().join("cache/index.json"), r#"{"version":1,"kinds":[],"runs":{},"labels":{}}"#).unwrap();
     let store = Store::open(store.path()).unwrap();
     assert_eq!(store.run(&id).unwrap().labels.name.as_deref(), Some("old"));
-    let remarks = format!("{:?}", store.checkup().unwrap().remarks);
+    let remarks = format!("{:?}", store.scrub().unwrap().remarks);
     assert!(remarks.contains("has no checksum"), "{remarks}");
     assert_eq!(store.summaries().unwrap().len(), 1);
     store
@@ -270,7 +270,7 @@ fn a_store_from_before_checksums_is_read_and_says_so() {
             Ok::<_, StoreError>(())
         })
         .unwrap();
-    assert!(!format!("{:?}", store.checkup().unwrap().remarks).contains("has no checksum"));
+    assert!(!format!("{:?}", store.scrub().unwrap().remarks).contains("has no checksum"));
     assert_eq!(store.run(&id).unwrap().labels.tags["a"], "b");
 }
 
@@ -279,10 +279,10 @@ fn a_question_that_was_edited_by_hand_is_used_and_named() {
     let (_dir, store) = store();
     let path = store.path().join("questions/mine.sql");
     store.keep_question("mine", "-- title: Mine\nSELECT 10 AS a").unwrap();
-    assert_eq!(store.checkup().unwrap().remarks, []);
+    assert_eq!(store.scrub().unwrap().remarks, []);
     fs_err::write(&path, "-- title: Mine\nSELECT 25 AS a").unwrap();
     assert!(store.question_text("mine").unwrap().contains("25"));
-    let remarks = store.checkup().unwrap().remarks;
+    let remarks = store.scrub().unwrap().remarks;
     assert!(remarks[0].what.contains("changed by hand"), "{remarks:?}");
     fs_err::write(&path, "-- title: Mine\nSELECT 11 AS a").unwrap();
     let error = store.question_text("mine").unwrap_err().to_string();
@@ -297,7 +297,7 @@ fn everything_in_a_store_is_known_or_named() {
     let (_dir, store) = store();
     let ids = full(&store);
     store.series_stats(&ids[0], Some(&window()), |_| {}).unwrap();
-    assert_eq!(store.checkup().unwrap(), fenxi_store::Checkup::default());
+    assert_eq!(store.scrub().unwrap(), fenxi_store::ScrubReport::default());
     let strange = [
         "x.txt",
         "runs/x",
@@ -312,7 +312,7 @@ fn everything_in_a_store_is_known_or_named() {
     for name in strange {
         fs_err::write(store.path().join(name), "x").unwrap();
     }
-    let named = store.checkup().unwrap();
+    let named = store.scrub().unwrap();
     for name in strange {
         let path = store.path().join(name);
         assert!(named.remarks.iter().any(|r| r.path == path && r.what.contains("not a file of the store")), "{name}");
@@ -338,7 +338,7 @@ fn what_the_killed_left_is_named_and_removed_and_what_the_living_have_is_not() {
     for folder in ["open", "runs"] {
         fs_err::create_dir(store.path().join(folder).join(format!(".sealing-{gone}"))).unwrap();
     }
-    let left = store.checkup().unwrap().remarks;
+    let left = store.scrub().unwrap().remarks;
     assert_eq!(left.iter().filter(|r| r.what.contains("was killed")).count(), 6, "{left:?}");
     assert!(store.recover().unwrap().is_empty());
     store.clear();
@@ -349,7 +349,7 @@ fn what_the_killed_left_is_named_and_removed_and_what_the_living_have_is_not() {
         [files(&open), files(&store.runs_dir()), files(&store.path().join("labels"))].concat(),
         Vec::<PathBuf>::new()
     );
-    assert_eq!(store.checkup().unwrap().remarks, []);
+    assert_eq!(store.scrub().unwrap().remarks, []);
 }
 
 #[test]
@@ -371,17 +371,17 @@ fn what_root_makes_is_for_root_alone_until_store_json_says_otherwise() {
         assert_eq!(mode(path.parent().unwrap()), 0o700, "{}", path.display());
     }
     drop(live);
-    assert_eq!(store.checkup().unwrap().remarks.len(), 1, "only the recording that is not sealed");
+    assert_eq!(store.scrub().unwrap().remarks.len(), 1, "only the recording that is not sealed");
     store.recover().unwrap();
     fs_err::set_permissions(store.run_dir(&ids[0]).join("run.json"), PermissionsExt::from_mode(0o644)).unwrap();
-    let remarks = store.checkup().unwrap().remarks;
+    let remarks = store.scrub().unwrap().remarks;
     assert!(remarks.len() == 1 && remarks[0].what.contains("0644"), "{remarks:?}");
-    // Opened by its owner: what is written from then on is as the umask says, and nothing is a remark.
+    // Opened by its owner: what is written from then on is as the umask allows, and nothing is a remark.
     let mark = store.path().join("store.json");
     let text = fs_err::read_to_string(&mark).unwrap().replace("true", "false");
     fs_err::write(&mark, text).unwrap();
     let store = Store::open(store.path()).unwrap();
-    assert_eq!(store.checkup().unwrap().remarks, []);
+    assert_eq!(store.scrub().unwrap().remarks, []);
     let id = run(&store, "open", 9, 1);
     assert_ne!(mode(&store.run_dir(&id).join("run.json")), 0o600);
 }
@@ -394,8 +394,8 @@ fn a_damaged_cache_is_made_anew() {
     let cache = store.path().join("cache/windows");
     for path in files(&cache) {
         fs_err::write(&path, "not what it was").unwrap();
-        assert!(!store.checkup().unwrap().problems.is_empty());
+        assert!(!store.scrub().unwrap().problems.is_empty());
         assert_eq!(stats(&store, &ids[0], Some(&window())).unwrap(), right);
-        assert_eq!(store.checkup().unwrap().problems, []);
+        assert_eq!(store.scrub().unwrap().problems, []);
     }
 }

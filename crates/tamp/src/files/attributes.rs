@@ -12,12 +12,12 @@ use rustix::{
 const LONGEST: usize = 64 << 10;
 /// Rights of single users and groups.
 const RIGHTS: &str = "system.posix_acl_access";
-/// What the kernel says of the old content; it would be wrong of the new one.
+/// Attributes of the kernel about the old content; wrong for the new one.
 const OF_CONTENT: [&str; 2] = ["security.ima", "security.evm"];
 /// What the kernel gives new files itself, and lets few change.
 const GIVEN: &str = "security.selinux";
 
-/// Copies those of `from` to `to`, as far as they may be read and given, and tells the names of the others. What gives
+/// Copies those of `from` to `to`, as far as they may be read and given, and returns the names of the others. What gives
 /// rights is not for another owner.
 pub(super) fn copy(from: &File, to: &File, same_owner: bool) -> Vec<String> {
     let mut lost = Vec::new();

@@ -1,7 +1,7 @@
 //! A new file has no name, or a hidden one, until it is whole and on disk.
 //!
 //! Where the file system can make a file without a name, nothing is left of one that was not finished, however the
-//! process ended. Elsewhere, and for the moment in which a file takes the place of another, it has a hidden name, and is locked as
+//! process ended. On other file systems, and for the moment in which a file takes the place of another, it has a hidden name, and is locked as
 //! long as somebody writes to it: what is not locked is a leftover, which the next one for the same file removes.
 
 use std::{
@@ -54,7 +54,7 @@ pub enum OnDisk {
     Later,
 }
 
-/// The file that the new one stands for.
+/// The file that the new one replaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Like<'a> {
     /// The file, whose extended attributes are read.
@@ -65,7 +65,7 @@ pub struct Like<'a> {
 
 impl Making {
     /// Begins a file that will be called `path`, in the same directory, with this mode as far as the process may give it:
-    /// 0o600 if it will get that of another file, so that nobody reads it before.
+    /// 0o600 if it will get that of another file, so that others cannot read it before.
     ///
     /// # Errors
     /// The directory cannot be written.
@@ -87,7 +87,7 @@ impl Making {
 
     /// Gives the file owner, extended attributes, mode and times of `like`, and its name; both are synced where that is
     /// asked for.
-    /// Attributes that could not be given are told.
+    /// Attributes that could not be given are reported.
     ///
     /// # Errors
     /// The file cannot be synced or renamed; there is a file of that name, and it stays.
@@ -115,7 +115,7 @@ impl Making {
         Ok(lost)
     }
 
-    /// Gives a file without a name that of another one: a link cannot take a name away, so that it needs one of its own
+    /// Gives a file without a name that of another one: a link cannot take a name away, so that it needs its own
     /// for a moment.
     fn replace(&mut self) -> io::Result<()> {
         match link(&self.file, &self.path) {
@@ -142,7 +142,7 @@ impl Making {
 impl Drop for Making {
     fn drop(&mut self) {
         if let Some(hidden) = &self.hidden {
-            // It may be gone already, and there is nobody to tell.
+            // It may be gone already, and there is no caller to report to.
             let _ = fs_err::remove_file(hidden);
         }
     }
@@ -203,7 +203,7 @@ fn named(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     Err(no_free_name(path))
 }
 
-/// A file system without locks has no leftovers removed; a lock that somebody has just taken is told by what is there.
+/// A file system without locks has no leftovers removed; a lock that was just taken is recognised by what is there.
 fn without_locks(_: Errno) -> rustix::io::Result<()> {
     Ok(())
 }

@@ -11,9 +11,9 @@ const NAME: u8 = 8;
 const COMMENT: u8 = 16;
 const RESERVED: u8 = 0b1110_0000;
 
-/// What a member says of itself.
+/// A member's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct MemberInfo {
     /// Bytes of the whole member.
     pub len: usize,
     /// Bytes of the contents.
@@ -26,7 +26,7 @@ pub(crate) struct Known {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
     /// Bytes of the header, and what is known of the member.
-    Header(usize, Option<Known>),
+    Header(usize, Option<MemberInfo>),
     /// More bytes are needed.
     Cut,
     /// It is none.
@@ -47,7 +47,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
 }
 
 /// Passes over the header's variable parts; `None` if they are cut off.
-fn walk(bytes: &[u8], flags: u8) -> Option<(usize, Option<Known>)> {
+fn walk(bytes: &[u8], flags: u8) -> Option<(usize, Option<MemberInfo>)> {
     let mut at = 10;
     let mut known = None;
     if flags & EXTRA != 0 {
@@ -67,18 +67,18 @@ fn walk(bytes: &[u8], flags: u8) -> Option<(usize, Option<Known>)> {
     (at <= bytes.len()).then_some((at, known))
 }
 
-/// Looks for a part of the extra field that says how long the member is.
-fn parts(mut field: &[u8]) -> Option<Known> {
+/// Looks for a part of the extra field with the length of the member.
+fn parts(mut field: &[u8]) -> Option<MemberInfo> {
     while let [a, b, low, high, rest @ ..] = field {
         let part = rest.get(..usize::from(u16::from_le_bytes([*low, *high])))?;
         match ([*a, *b], part) {
             (PART, [flags, sizes @ ..]) if sizes.len() == 8 => {
                 let len = usize::try_from(word(sizes)?).ok()?;
-                return Some(Known { len, content: word(&sizes[4..]), flags: *flags });
+                return Some(MemberInfo { len, content: word(&sizes[4..]), flags: *flags });
             }
             ([b'B', b'C'], [low, high]) => {
                 let len = usize::from(u16::from_le_bytes([*low, *high])) + 1;
-                return Some(Known { len, content: None, flags: 0 });
+                return Some(MemberInfo { len, content: None, flags: 0 });
             }
             _ => field = &rest[part.len()..],
         }

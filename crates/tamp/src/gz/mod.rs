@@ -1,4 +1,4 @@
-//! gzip, RFC 1952: a member for each block, whose extra field says how long it is.
+//! gzip, RFC 1952: a member for each block, whose extra field has its length.
 //!
 //! The extra field's part is named `TP` and has nine bytes: flags, bytes of the member, bytes of the contents. A full
 //! block's flags promise that an empty member ends the file, for other tools take a file that was cut off
@@ -8,7 +8,7 @@ mod header;
 mod read;
 mod write;
 
-pub(crate) use header::{Known, Parsed, parse};
+pub(crate) use header::{MemberInfo, Parsed, parse};
 pub(crate) use read::{Serial, Stream, decode, is_magic};
 pub(crate) use write::{Encoder, Members};
 

@@ -3,12 +3,12 @@
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::{Crc, Decompressor, crc32};
 
-use super::{FOOT, Known, MAGIC, PROMISE, Parsed, header, parse};
+use super::{FOOT, MAGIC, MemberInfo, PROMISE, Parsed, header, parse};
 use crate::{
     Error,
+    frame::{Begun, Bounds, InOrder},
     input::Reader,
     job::{Job, Task},
-    unpack::{Begun, Bounds, InOrder},
     zst::word,
 };
 
@@ -70,7 +70,7 @@ fn cut(at: u64) -> Error {
 }
 
 /// The header that begins here.
-fn header_of(reader: &mut Reader) -> Result<(usize, Option<Known>), Error> {
+fn header_of(reader: &mut Reader) -> Result<(usize, Option<MemberInfo>), Error> {
     let at = reader.offset();
     let mut wanted = 512;
     loop {
@@ -85,16 +85,16 @@ fn header_of(reader: &mut Reader) -> Result<(usize, Option<Known>), Error> {
 }
 
 /// Moves a member into the job.
-fn gather(reader: &mut Reader, job: &mut Job, known: Known) -> Result<(), Error> {
+fn gather(reader: &mut Reader, job: &mut Job, known: MemberInfo) -> Result<(), Error> {
     job.input.clear();
     if !reader.append(&mut job.input, known.len)? {
         return Err(cut(reader.offset()));
     }
     job.input_len = known.len;
     let content = word(&job.input[known.len - 4..]).unwrap_or(0);
-    let differs = known.content.is_some_and(|said| said != content);
+    let differs = known.content.is_some_and(|message| message != content);
     if differs || u64::from(content) > known.len as u64 * MOST_RATIO {
-        return Err(Error::damaged(job.at, "a member is longer or shorter than it says"));
+        return Err(Error::damaged(job.at, "a member is longer or shorter than its header has it"));
     }
     job.room = content as usize;
     Ok(())
@@ -167,7 +167,7 @@ impl InOrder for Serial {
 }
 
 impl Serial {
-    /// Compares with what the member says at its end.
+    /// Compares with the member's trailer.
     fn check(&self, reader: &mut Reader) -> Result<(), Error> {
         let foot = reader.peek(FOOT)?.first_chunk::<FOOT>().copied().ok_or(cut(reader.offset()))?;
         reader.consume(FOOT);

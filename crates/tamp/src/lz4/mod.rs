@@ -1,7 +1,7 @@
 //! The LZ4 frame format 1.6: independent blocks, each with its checksum.
 //!
-//! The header says how long the contents are where that is known; otherwise they get a checksum. A block's
-//! own checksum does not cover the bit that tells stored from compressed, so one of the two must.
+//! The header has the length of the contents where it is known; otherwise they get a checksum. A block's
+//! own checksum does not cover the bit that distinguishes stored from compressed, so one of the two must.
 
 mod read;
 mod write;
@@ -29,5 +29,5 @@ pub(crate) mod flag {
 
 /// The checksum of a descriptor.
 pub(crate) fn header_sum(descriptor: &[u8]) -> u8 {
-    (crate::xxh32::xxh32(descriptor) >> 8) as u8
+    (twox_hash::XxHash32::oneshot(0, descriptor) >> 8) as u8
 }

@@ -1,13 +1,13 @@
 //! How LZ4 is read: blocks that are independent go to workers, others are decoded in order.
 
 use lzzzz::lz4;
+use twox_hash::XxHash32;
 
 use super::{LEGACY, MAGIC, STORED, flag, header_sum};
 use crate::{
     Error,
     input::Reader,
     job::{Check, Job, Promise, Task},
-    xxh32::xxh32,
     zst::{long, word},
 };
 
@@ -112,7 +112,7 @@ impl Frame {
         Some(Ok((end + 1, frame)))
     }
 
-    /// Bytes of the contents, if the frame says so.
+    /// Bytes of the contents, if the frame has it.
     pub fn content(&self) -> Option<u64> {
         self.content
     }
@@ -197,7 +197,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Ends the frame, with an empty block that says what was promised.
+    /// Ends the frame, with an empty block that carries the declared size.
     fn end(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error> {
         self.over = true;
         let mut sum = None;
@@ -218,7 +218,7 @@ fn cut(at: u64) -> Error {
 pub(crate) fn decode(job: &mut Job, stored: bool, sum: Option<u32>, history: &[u8]) -> Result<(), Error> {
     let at = job.at;
     let (input, room) = job.sides(job.room);
-    if sum.is_some_and(|sum| sum != xxh32(input)) {
+    if sum.is_some_and(|sum| sum != XxHash32::oneshot(0, input)) {
         return Err(Error::damaged(at, "a block's checksum is wrong"));
     }
     let len = if stored {

@@ -1,5 +1,5 @@
 //! What is undamaged, decoded by all threads: parts are passed on until the first that is not whole, or that cannot be
-//! told from its neighbours without decoding them. There one thread looks closer, and what it finds is the same as
+//! separated from its neighbours without decoding them. There one thread looks closer, and what it finds is the same as
 //! if it had come all the way alone.
 
 use std::{mem, ops::ControlFlow, sync::Arc};
@@ -8,16 +8,15 @@ use crate::{
     Error, Format, Meter, Output,
     decompress::Decoder,
     engine::{self, Sink, Source, Worker},
+    frame::{Begun, Bounds},
     gz,
     input::Reader,
     job::Job,
-    lz4,
-    unpack::{Begun, Bounds},
-    zst,
+    lz4, zst,
 };
 
 use super::{
-    Work,
+    Recovery,
     window::{HEAD, begun},
 };
 
@@ -58,7 +57,7 @@ impl engine::Job for Attempt {
     }
 }
 
-impl Work<'_> {
+impl Recovery<'_> {
     /// Writes what a source of parts finds from `at` on, up to the first that is not whole.
     pub(super) fn fast<S: Source<Job = Attempt>>(
         &mut self,
@@ -105,7 +104,7 @@ struct Whole {
 }
 
 impl Sink<Attempt> for Whole {
-    fn take(&mut self, attempt: &mut Attempt) -> Result<ControlFlow<()>, Error> {
+    fn write_block(&mut self, attempt: &mut Attempt) -> Result<ControlFlow<()>, Error> {
         if !attempt.whole {
             return Ok(ControlFlow::Break(()));
         }
@@ -191,7 +190,7 @@ impl Source for Frames {
     type Job = Attempt;
 
     fn next(&mut self, attempt: &mut Attempt) -> Result<bool, Error> {
-        // What is wrong is said by the thread that looks closer.
+        // Errors are reported by the thread that looks closer.
         let more = self.gather(&mut attempt.job).unwrap_or(false);
         attempt.end = self.base + self.reader.offset();
         Ok(more)

@@ -3,20 +3,20 @@
 use crate::{
     Error, Format,
     engine::Worker,
+    frame::{Begun, InOrder},
     gz,
     input::Reader,
-    unpack::{Begun, InOrder},
     zst,
 };
 
 use super::{
-    Work,
+    Recovery,
     window::{HEAD, begins, begun},
 };
 
 /// What is at a place.
 pub(super) enum Next {
-    /// Something whole, or of which everything that can be said was said.
+    /// Something whole, or reported completely.
     Good {
         /// Where it ends.
         end: u64,
@@ -27,7 +27,7 @@ pub(super) enum Next {
     Bad { format: Option<Format>, content: Option<u64> },
 }
 
-impl Work<'_> {
+impl Recovery<'_> {
     /// Decodes what begins at `at`, and writes it.
     pub(super) fn next(&mut self, at: u64, format: Option<Format>) -> Result<Next, Error> {
         let head = self.window.at(at, HEAD)?.to_vec();

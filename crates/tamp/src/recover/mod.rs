@@ -1,8 +1,8 @@
-//! Recovery: everything that is undamaged is written, and what is lost is said (`--recover`).
+//! Recovery: everything that is undamaged is written, and losses are reported (`--recover`).
 //!
 //! Where the table of a zstd file is undamaged, everything is known. Otherwise frames are walked, and after damage the
 //! next frame, or the next LZ4 block with a right checksum, is looked for. Lost contents whose length is known become
-//! zeros, so that what follows stands where it stood.
+//! zeros, so that what follows keeps its position.
 //!
 //! What is undamaged is decoded by all threads; each place where that ends is looked at by one ([`fast`]).
 
@@ -19,16 +19,16 @@ use crate::{
     Decompress, Error, Format, Meter, Output, Watch, Written,
     decompress::{Decoder, bounds, limits},
     engine::Limits,
+    frame::Bounds,
     input::Reader,
     job::Job,
-    unpack::Bounds,
     zst,
 };
 use fast::{Frames, Listed};
 use frames::Next;
 use window::Window;
 
-/// No byte of any format stands for more contents: those of a zstd block that is one byte again and again, 128 KiB in four.
+/// No byte of any format expands to more contents: those of a zstd block that is one byte again and again, 128 KiB in four.
 const MOST_RATIO: u64 = 32 << 10;
 /// Zeros after which is asked whether to go on.
 const ZEROS: u64 = 16 << 20;
@@ -56,7 +56,7 @@ pub struct Recovered {
 }
 
 /// Work in progress.
-struct Work<'a> {
+struct Recovery<'a> {
     file: File,
     len: u64,
     window: Window,
@@ -73,11 +73,11 @@ struct Work<'a> {
     watch: Watch<'a>,
 }
 
-/// Writes what is undamaged of `file` to `output`. What is written and what is said to be lost does not depend on the
+/// Writes what is undamaged of `file` to `output`. What is written and what is reported as lost does not depend on the
 /// number of threads; a range in `options` does not count.
 ///
 /// # Errors
-/// The file cannot be read, it is in no known format anywhere, the output cannot be written, or `watch` said so.
+/// The file cannot be read, it is in no known format anywhere, the output cannot be written, or `watch` ended it.
 pub fn recover<'a>(
     file: File,
     output: Output,
@@ -91,16 +91,17 @@ pub fn recover<'a>(
     let (lost, job, decoder) = (Vec::new(), Job::default(), Decoder::default());
     let (limits, bounds) = (limits(options), bounds(options.memory));
     let (alone, pause) = (0, 0);
-    let mut work = Work { file, len, window, output, lost, job, decoder, limits, bounds, alone, pause, meter, watch };
+    let mut work =
+        Recovery { file, len, window, output, lost, job, decoder, limits, bounds, alone, pause, meter, watch };
     match work.table() {
         Some(entries) => work.by_table(entries.into())?,
         None => work.by_walking()?,
     }
-    let Work { output, lost, .. } = work;
+    let Recovery { output, lost, .. } = work;
     Ok(Recovered { written: output.finish().map_err(Error::Write)?, lost })
 }
 
-impl Work<'_> {
+impl Recovery<'_> {
     fn table(&mut self) -> Option<Vec<zst::Entry>> {
         let window = std::cell::RefCell::new(&mut self.window);
         let (_, entries) = zst::find_table(self.len, |at, len| {
@@ -192,7 +193,7 @@ impl Work<'_> {
         Ok(Reader::new(crate::Input::file(file).map_err(Error::Read)?, Meter::default()))
     }
 
-    /// A table says how long frames are: they need no other bound.
+    /// A table has the lengths of frames: they need no other bound.
     fn listed_bounds(&self) -> Bounds {
         let most = u64::from(u32::MAX);
         Bounds { frame: most, one_of_many: most, ..self.bounds }

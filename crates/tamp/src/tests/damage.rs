@@ -56,7 +56,7 @@ fn every_corruption_of_one_byte_is_detected_or_harmless() {
     }
 }
 
-/// What `--recover` makes of a file with these bytes, with so many threads; `None` if it says that there is nothing.
+/// What `--recover` makes of a file with these bytes, with so many threads; `None` if it finds nothing.
 fn recovered_by(threads: usize, made: &[u8]) -> (Vec<u8>, Option<Vec<Lost>>) {
     let (_directory, file) = in_file(made);
     let (output, memory) = Output::memory();

@@ -1,4 +1,4 @@
-//! The engine under bad conditions: nothing hangs, the first failure is said, and memory is bounded.
+//! The engine under bad conditions: nothing hangs, the first failure is reported, and memory is bounded.
 
 use std::{
     ops::ControlFlow,
@@ -48,7 +48,7 @@ impl<F: Fn(u64) -> Result<(), Error> + 'static> Worker<Number> for Work<F> {
 struct Seen(Vec<u64>);
 
 impl Sink<Number> for Seen {
-    fn take(&mut self, job: &mut Number) -> Result<ControlFlow<()>, Error> {
+    fn write_block(&mut self, job: &mut Number) -> Result<ControlFlow<()>, Error> {
         self.0.push(job.0);
         Ok(if job.0 == 900_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
@@ -115,7 +115,7 @@ fn no_more_blocks_are_in_flight_than_allowed() {
     }
     struct Slow(std::sync::Arc<AtomicUsize>);
     impl Sink<Number> for Slow {
-        fn take(&mut self, job: &mut Number) -> Result<ControlFlow<()>, Error> {
+        fn write_block(&mut self, job: &mut Number) -> Result<ControlFlow<()>, Error> {
             if job.0.is_multiple_of(50) {
                 std::thread::sleep(Duration::from_millis(1));
             }

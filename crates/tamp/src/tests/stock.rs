@@ -1,4 +1,4 @@
-//! What we write the stock tools read, and the other way round. Which of them there are is said.
+//! What we write the stock tools read, and the other way round. Missing tools are reported.
 
 use std::{
     io::{Cursor, Write as _},
@@ -7,7 +7,7 @@ use std::{
 
 use super::*;
 
-/// Runs a tool over bytes; `None`, said loudly, if the machine does not have it.
+/// Runs a tool over bytes; `None`, reported, if the machine does not have it.
 fn through(tool: &str, args: &[&str], data: &[u8]) -> Option<Vec<u8>> {
     let child = Command::new(tool).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut child = match child {

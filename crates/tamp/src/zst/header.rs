@@ -5,7 +5,7 @@ use super::{MAGIC, word};
 /// The longest header of a frame, its magic number included.
 pub(crate) const MOST: usize = 18;
 
-/// What a frame says of itself.
+/// A frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Bytes of the header.
@@ -79,7 +79,7 @@ pub(crate) const BLOCK_MOST: usize = 128 << 10;
 
 impl BlockHeader {
     /// From its three bytes; `None` for one that is reserved or too long.
-    pub fn of(bytes: [u8; BLOCK_HEADER]) -> Option<BlockHeader> {
+    pub fn parse(bytes: [u8; BLOCK_HEADER]) -> Option<BlockHeader> {
         let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]);
         let size = usize::try_from(word >> 3).ok()?;
         let (len, content) = match word >> 1 & 3 {

@@ -1,9 +1,9 @@
 //! Zstandard, RFC 8878: one frame for each block, each with its size and checksum.
 //!
 //! A file that was cut off between two frames looks whole to other tools. So a full block's frame carries a
-//! dictionary number of one byte that is zero, which by section 3.1.1.1.3 means "no dictionary" and which nobody
-//! else has reason to write; here it promises that a trailer follows: a skippable frame with the totals. The
-//! seek table of the "Zstandard Seekable Format" (version 0.1.0) stands last, where that format wants it.
+//! dictionary number of one byte that is zero, which by section 3.1.1.1.3 means "no dictionary" and which no other program
+//! has reason to write; here it promises that a trailer follows: a skippable frame with the totals. The
+//! seek table of the "Zstandard Seekable Format" (version 0.1.0) comes last, as that format requires.
 
 mod header;
 mod read;

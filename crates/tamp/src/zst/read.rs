@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     Error,
+    frame::{Begun, Bounds},
     input::Reader,
     job::{Job, Task},
-    unpack::{Begun, Bounds},
 };
 
 /// What is known of the frames since the last trailer.
@@ -164,7 +164,7 @@ fn pass(reader: &mut Reader, header: Header) -> Result<(), Error> {
 fn next_block(reader: &mut Reader) -> Result<BlockHeader, Error> {
     let at = reader.offset();
     let bytes = reader.peek(BLOCK_HEADER)?.first_chunk().copied().ok_or(cut(at))?;
-    BlockHeader::of(bytes).ok_or_else(|| Error::damaged(at, "a block's header is wrong"))
+    BlockHeader::parse(bytes).ok_or_else(|| Error::damaged(at, "a block's header is wrong"))
 }
 
 /// Decodes a gathered frame.
@@ -173,7 +173,7 @@ pub(crate) fn decode(context: &mut DCtx<'static>, job: &mut Job, content: Option
     let (input, room) = job.sides(job.room);
     let len = context.decompress(room, input).map_err(|code| Error::damaged(at, get_error_name(code)))?;
     if content.is_some_and(|content| content != len as u64) {
-        return Err(Error::damaged(at, "a frame is longer or shorter than it says"));
+        return Err(Error::damaged(at, "a frame is longer or shorter than its header has it"));
     }
     job.output_len = len;
     Ok(())

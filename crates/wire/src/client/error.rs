@@ -14,7 +14,7 @@ pub enum ClientError {
     Connect {
         /// Without its password.
         target: String,
-        /// What the last address said.
+        /// The error of the last address.
         source: io::Error,
     },
     /// The target is none.
@@ -51,7 +51,7 @@ pub enum ClientError {
     Refused {
         /// The statement.
         sql: String,
-        /// What the server says.
+        /// The server's error.
         error: Box<ServerError>,
     },
 }
@@ -62,7 +62,7 @@ impl ClientError {
         matches!(self, ClientError::Refused { .. })
     }
 
-    /// What the server said, when it is the server that refused.
+    /// The server's error, when the server refused.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             ClientError::Refused { error, .. } => Some(error),

@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{channel::Channel, target::Endpoint};
 
-/// What is said of a connection on which nothing came in time.
+/// The error of a connection on which nothing came in time.
 pub(super) fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "no answer in time")
 }

@@ -14,7 +14,7 @@ pub struct Counts {
     pub answered: u64,
     /// Statements that the server refused.
     pub refused: u64,
-    /// Sessions that began: 1, once the server has told it.
+    /// Sessions that began: 1, once the server has reported it.
     pub sessions: u64,
     /// Seconds that the session lasted.
     pub lasted_s: f64,
@@ -46,8 +46,8 @@ impl Tally {
     }
 
     /// Counts what became of a statement.
-    pub(super) fn count<T>(&self, said: &Result<T, ClientError>) {
-        match said {
+    pub(super) fn count<T>(&self, reported: &Result<T, ClientError>) {
+        match reported {
             Ok(_) => self.state().now.answered += 1,
             Err(error) if error.is_refusal() => self.state().now.refused += 1,
             Err(_) => {}

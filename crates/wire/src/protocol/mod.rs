@@ -62,7 +62,7 @@ pub enum Mode {
     Pipelined,
 }
 
-/// What a server says when it refuses.
+/// A server's error.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message} ({}{})", self.sqlstate(), if *number > 0 { format!(", error {number}") } else { String::new() })]
 pub struct ServerError {
@@ -84,7 +84,7 @@ impl ServerError {
 /// Why a session cannot go on: its connection is to be closed.
 #[derive(Debug, Error)]
 pub enum WireError {
-    /// The server said no, or said farewell.
+    /// The server refused, or closed the session.
     #[error("{0}")]
     Server(Box<ServerError>),
     /// What came is not of the protocol.
@@ -100,14 +100,14 @@ pub enum WireError {
     Login(String),
 }
 
-/// What a server told of itself and of the session when it began.
+/// Parameters of the server and of the session at its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Version as the server writes it: `15.18 (Debian 15.18-0+deb12u1)`, `10.11.14-MariaDB-0+deb12u2`.
     pub version: Box<str>,
     /// The session's number: the process of PostgreSQL's backend, MySQL's connection id.
     pub number: u32,
-    /// What PostgreSQL wants to hear from whoever cancels a statement of this session.
+    /// The key with which PostgreSQL accepts a cancel request for this session.
     pub key: Box<[u8]>,
     /// What the user should know of how the login went: a weak method, a connection that others could read.
     pub cautions: Vec<String>,
@@ -124,7 +124,7 @@ pub struct Reply {
     pub affected: u64,
     /// The first refusal.
     pub error: Option<Box<ServerError>>,
-    /// Whether the server says that a transaction is open. MySQL says it only with success.
+    /// Whether the server reports an open transaction. MySQL reports it only with success.
     pub open: bool,
 }
 
@@ -167,12 +167,12 @@ pub struct Statement {
     pub number: u32,
     /// With `$1` or `?` for the values.
     pub text: Box<str>,
-    /// What stands before, between and after the values.
+    /// The pieces before, between and after the values.
     pub pieces: Box<[Box<str>]>,
 }
 
 impl Statement {
-    /// A statement of pieces between which the values stand.
+    /// A statement of pieces with values between them.
     pub fn new(dialect: Dialect, number: u32, pieces: Vec<String>) -> Statement {
         let mut text = String::new();
         for (place, piece) in pieces.iter().enumerate() {
@@ -255,7 +255,7 @@ macro_rules! both {
 }
 
 impl Session {
-    /// A session that begins with its login; what it says first is written to `out`.
+    /// A session that begins with its login; its first message is written to `out`.
     pub fn new(login: &Arc<Login>, out: &mut Vec<u8>) -> Session {
         match login.dialect {
             Dialect::Postgres => Session::Postgres(pg::Session::new(login, out)),
@@ -263,7 +263,7 @@ impl Session {
         }
     }
 
-    /// Takes one message from the front of `input`: how many bytes it had, and what it says. Answers that the protocol
+    /// Takes one message from the front of `input`: how many bytes it had, and its content. Answers that the protocol
     /// wants at once are written to `out`.
     ///
     /// # Errors
@@ -277,14 +277,14 @@ impl Session {
         both!(self, session => session.secured(out));
     }
 
-    /// Tells the login what binds it to the TLS connection, if anything does.
+    /// Passes the channel binding of the TLS connection to the login, if anything does.
     pub fn bind(&mut self, end_point: Option<Vec<u8>>) {
         if let Session::Postgres(session) = self {
             session.bind(end_point);
         }
     }
 
-    /// Whether `statement` can be executed, or has to be prepared first, with an answer of its own.
+    /// Whether `statement` can be executed, or has to be prepared first, with its own answer.
     pub fn is_prepared(&self, statement: &Statement, mode: Mode) -> bool {
         match self {
             Session::Postgres(_) => true,
@@ -331,7 +331,7 @@ impl Session {
         both!(self, session => session.copy_end(out));
     }
 
-    /// Says farewell.
+    /// Writes the message that ends the session.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
         both!(self, session => session.terminate(out));
     }
@@ -344,7 +344,7 @@ impl Session {
         }
     }
 
-    /// What the server told of itself, once the login is done.
+    /// The server's parameters, once the login is done.
     pub fn about(&self) -> &About {
         both!(self, session => &session.about)
     }
@@ -387,7 +387,7 @@ impl Session {
     }
 }
 
-/// What a server says when it refuses, as far as it is kept.
+/// A server's error, as far as it is kept.
 pub(crate) fn refusal_text(text: &[u8]) -> String {
     String::from_utf8_lossy(&text[..text.len().min(LONGEST_REFUSAL)]).into_owned()
 }
@@ -397,7 +397,7 @@ pub(crate) fn version(text: &[u8]) -> Box<str> {
     String::from_utf8_lossy(&text[..text.len().min(LONGEST_VERSION)]).into()
 }
 
-/// Reads fields of a message from its front; every read says None at the end.
+/// Reads fields of a message from its front; every read gives None at the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(pub &'a [u8]);
 

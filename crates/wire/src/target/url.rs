@@ -19,7 +19,7 @@ pub(super) struct Parts {
     pub port: Option<u16>,
     pub database: Option<String>,
     pub socket: Option<PathBuf>,
-    /// What it says of encryption.
+    /// Its encryption parameter.
     pub tls: Option<Tls>,
     pub binding: Option<Binding>,
     pub files: tls::Files,
@@ -84,7 +84,7 @@ impl Parts {
     }
 }
 
-/// What a URL says of encryption, in the words of both servers' own clients. `allow`, which in libpq tries without
+/// A URL's encryption parameter, in the words of both servers' own clients. `allow`, which in libpq tries without
 /// encryption first, is taken as `prefer`.
 pub(super) fn mode(key: &str, value: &str) -> Result<Tls, String> {
     match value.to_ascii_lowercase().replace('_', "-").as_str() {
@@ -97,7 +97,7 @@ pub(super) fn mode(key: &str, value: &str) -> Result<Tls, String> {
     }
 }
 
-/// What a URL says of channel binding, in libpq's words.
+/// A URL's channel binding parameter, in libpq's words.
 pub(super) fn binding(value: &str) -> Result<Binding, String> {
     match value {
         "disable" => Ok(Binding::Disable),
@@ -130,7 +130,7 @@ pub(super) fn is_shown(pair: &str) -> bool {
     pair.split_once('=').is_some_and(|(key, _)| SHOWN.contains(&key))
 }
 
-/// What stands behind the scheme: authority, database, and the parameters.
+/// The parts after the scheme: authority, database, and the parameters.
 fn split(rest: &str, parts: &mut Parts) -> Result<Vec<(String, String)>, String> {
     let mut parameters = Vec::new();
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -156,7 +156,7 @@ fn split(rest: &str, parts: &mut Parts) -> Result<Vec<(String, String)>, String>
     };
     parts.host = decoded(host)?;
     parts.port = match port {
-        // What stands there may be the begin of a password.
+        // This part may be the begin of a password.
         Some(port) if place == authority && database.contains('@') && port.parse::<u16>().is_err() => {
             return Err("a `/` in a password is written as `%2F`".to_owned());
         }

@@ -1,4 +1,4 @@
-//! A server that stalls, floods, lies about lengths or says nothing: a client with limits ends in time, and takes little memory.
+//! A server that stalls, floods, lies about lengths or sends nothing: a client with limits ends in time, and takes little memory.
 
 use std::{
     io::{Read, Write},
@@ -36,7 +36,7 @@ fn serve(answer: impl Fn(&mut TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
-        // Whoever cancels comes a second time, and is not listened to.
+        // A cancel request is a second connection, and is ignored.
         let (mut stream, _) = listener.accept().unwrap();
         let mut buffer = [0; 4096];
         let _ = stream.read(&mut buffer);

@@ -11,7 +11,7 @@ use crate::liar::{LIES, Lie, Speaks, When, liar};
 
 const LIMIT: Duration = Duration::from_millis(700);
 
-/// What a client says that logs in and asks, and how long it takes.
+/// The result of a client that logs in and queries, and how long it takes.
 fn asked(url: &str) -> (Option<String>, Duration) {
     let target = Target::parse(url, &Surroundings::default()).unwrap();
     let began = Instant::now();

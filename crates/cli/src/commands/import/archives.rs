@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use fenxi_model::Unit;
-use fenxi_store::{Store, TakeLimits, is_archive};
+use fenxi_store::{ArchiveLimits, Store, is_archive};
 use fs_err as fs;
 use serde_json::json;
 
@@ -76,7 +76,8 @@ pub fn take_in(global: &Global, args: &ImportArgs, store: &Store, archived: &Arc
         true => Box::new(Cursor::new(archived.begun.clone()).chain(io::stdin())),
         false => Box::new(fs::File::open(&archived.path)?),
     };
-    let taken = store.take_in(reader, &TakeLimits::default()).with_context(|| format!("cannot import {path}"))?;
+    let taken =
+        store.import_archive(reader, &ArchiveLimits::default()).with_context(|| format!("cannot import {path}"))?;
     for run in &taken {
         if args.form.is_json() {
             let line = json!({ "run": run.id, "is_new": run.is_new, "bytes": run.bytes, "archive": archived.path });

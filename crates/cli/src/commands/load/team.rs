@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_load::team::{self, Link};
-use fenxi_remote::{Elsewhere, Programs, Target};
+use fenxi_remote::{Programs, RemoteCommand, Target};
 use fenxi_serve::{Tokens, own_token};
 
 use crate::{options::Global, print, stop::Stop};
@@ -144,7 +144,7 @@ fn child(number: u16, children: &mut Children) -> anyhow::Result<Link> {
 /// Starts a worker at another host, which ends when its pipe is closed.
 fn elsewhere(target: &Target, programs: &Programs) -> anyhow::Result<Link> {
     let words = ["--exec", "--", "load", "worker", "--pipe"].map(str::to_owned);
-    let worker = Elsewhere::run(target, programs, &words, &print::message).map_err(anyhow::Error::msg)?;
+    let worker = RemoteCommand::run(target, programs, &words, &print::message).map_err(anyhow::Error::msg)?;
     let (output, input) = worker.into_pipes()?;
     Ok(Link::child(&target.name, output, input)?)
 }

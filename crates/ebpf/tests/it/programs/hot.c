@@ -1,4 +1,4 @@
-/* Uses half a second of a CPU in `hot`, or as many milliseconds as it is told; then waits for 0.3 s, if it was not. */
+/* Uses half a second of a CPU in `hot`, or as many milliseconds as given; then waits for 0.3 s, if it was not. */
 #include <stdlib.h>
 #include <time.h>
 

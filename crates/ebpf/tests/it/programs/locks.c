@@ -1,4 +1,4 @@
-/* Four threads that fight over one lock, and a little over another; or, told to, over malloc's; or one thread alone. */
+/* Four threads that fight over one lock, and a little over another; or, on request, over malloc's; or one thread alone. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

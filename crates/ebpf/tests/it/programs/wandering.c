@@ -1,4 +1,4 @@
-/* Reads pages of a mapped file, each after a page of memory of its own, while another thread moves it from CPU to CPU. */
+/* Reads pages of a mapped file, each after a page of its memory, while another thread moves it from CPU to CPU. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

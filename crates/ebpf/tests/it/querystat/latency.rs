@@ -45,7 +45,7 @@ fn round_trip(client: &mut Client) -> f64 {
         .map(|_| {
             std::thread::sleep(Duration::from_millis(1));
             let began = Instant::now();
-            // Nothing to execute; MariaDB says so in an error.
+            // Nothing to execute; MariaDB answers with an error.
             let _ = client.run("");
             began.elapsed().as_secs_f64() * 1e6
         })
@@ -116,8 +116,8 @@ pub fn inside_is_outside_less_the_round_trip(server: &Server) {
         let ((low, high), seen) = (inside.within(share), within(&outside, share));
         eprintln!("{name} {share}: {low} to {high} us inside, {seen:.1} us outside, {way:.1} us there and back");
         assert!(low <= seen + after, "{name} {share}: {low} us inside, {seen} us outside");
-        let least = within(&outside, share - late);
-        assert!(least <= high + way, "{name} {share}: {high} us inside, {least} us outside, {way} us there and back");
+        let fewest = within(&outside, share - late);
+        assert!(fewest <= high + way, "{name} {share}: {high} us inside, {fewest} us outside, {way} us there and back");
     }
     for ms in [1, 5, 20] {
         let asleep = (0..SENT).filter(|number| sleeps_ms(*number) >= ms).count() as f64;
@@ -129,12 +129,12 @@ pub fn inside_is_outside_less_the_round_trip(server: &Server) {
     let few = SENT as f64 * late;
     for (bound, _, _) in &inside.0 {
         let outside_below = |bound: f64| outside.partition_point(|us| *us < bound) as f64;
-        let (least, most) = (outside_below(bound - after), outside_below(bound + way));
+        let (fewest, most) = (outside_below(bound - after), outside_below(bound + way));
         let counted = inside.below(*bound);
         let early = if after > 0.0 { few } else { 0.0 };
         assert!(
-            counted + early >= least && counted <= most + few,
-            "{name}: {counted} below {bound} us inside; outside {least}, and {most} with {way} us more"
+            counted + early >= fewest && counted <= most + few,
+            "{name}: {counted} below {bound} us inside; outside {fewest}, and {most} with {way} us more"
         );
     }
 }

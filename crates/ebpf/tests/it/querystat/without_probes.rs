@@ -10,7 +10,7 @@ use fenxi_wire::Mode;
 use super::{a_lock_is_a_lock, every_way_of_sending_is_counted_once, latency, skipped, ten_thousand_are_ten_thousand};
 use crate::server::{Server, postgres_programs, quietly};
 
-/// A copy of the installed program from which the notes are taken that tell where its probes are; None when that cannot be
+/// A copy of the installed program from which the notes with its probes are removed; None when that cannot be
 /// done here.
 fn without_notes(installed: &Path, folder: &Path) -> Option<PathBuf> {
     let program = folder.join("postgres");

@@ -55,7 +55,7 @@ pub(super) fn pairs(line: &str) -> Vec<(String, Vec<f64>)> {
     pairs
 }
 
-/// A name as metrics have it: lower-case words with underscores; what stands in brackets left out.
+/// A name as metrics have it: lower-case words with underscores; without what is in brackets.
 pub(super) fn plain(name: &str) -> String {
     let name = name.split('(').next().unwrap_or(name);
     let mut plain = String::new();

@@ -23,7 +23,7 @@ struct Event {
     share: Option<f64>,
 }
 
-/// What the columns of a list of top events are, told from its header's words alone.
+/// What the columns of a list of top events are, by its header's words alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Top {
     mean: bool,
@@ -76,7 +76,7 @@ impl Events {
         }
     }
 
-    /// A row of the list of top events, of which only the words tell the columns; false when it is none.
+    /// A row of the list of top events, whose columns are known by its words only; false when it is none.
     pub(super) fn top_words(&mut self, top: &Top, line: &str) -> bool {
         top.event(line).map(|event| self.add(event)).is_some()
     }

@@ -71,7 +71,7 @@ fn is_top_header(line: &str) -> bool {
         && words.next().is_some_and(|w| w.starts_with("Time"))
 }
 
-/// The names of a list of top events that stands alone: of their shares of the time, too, which no other list has.
+/// The names of a list of top events without others: of their shares of the time, too, which no other list has.
 fn is_bare_list(line: &str) -> bool {
     is_top_header(line) && line.contains("(s)") && (line.ends_with(" Ela Time") || line.ends_with(" Call Time"))
 }
@@ -110,7 +110,7 @@ struct Report {
     /// What the instance counted per second.
     user_commits: Option<f64>,
     user_rollbacks: Option<f64>,
-    /// What the header says about the database and its host, which it names last.
+    /// The header's facts on the database and its host, which it names last.
     facts: Vec<(String, String)>,
 }
 
@@ -175,7 +175,7 @@ impl Reader {
         if self.section == Section::TopEvents && is_top_header(line) {
             self.top = Some(Top::new(&format!("{} {line}", self.above.join(" "))));
         } else if let (Section::TopEvents, None, Some(top)) = (self.section, &self.columns, &self.top) {
-            // Without the rule that the columns are told by.
+            // Without the rule that separates the columns.
             if !self.events.top_words(top, line) && !line.starts_with("->") {
                 out.unknown(number, line, "no event");
             }
@@ -211,7 +211,7 @@ impl Reader {
             self.top = None;
         }
         match self.section {
-            // Statements are told apart by blank lines; their table goes on.
+            // Statements are separated by blank lines; their table goes on.
             Section::Sql => self.statements.end_text(),
             Section::LoadProfile | Section::Efficiency => {}
             _ => self.columns = None,
@@ -307,7 +307,7 @@ fn title(line: &str) -> Option<Section> {
     if !text.contains("DB/Inst:") && !text.contains(" for DB:") {
         return None;
     }
-    // A list of both kinds repeats what the two lists said.
+    // A list of both kinds repeats the two lists.
     Some(if begins(&["Wait Events (fg and bg)"]) {
         Section::Other
     } else if begins(&["Foreground Wait Events", "Wait Events "]) {

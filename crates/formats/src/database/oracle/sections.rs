@@ -132,7 +132,7 @@ pub(super) fn database(report: &Report, out: &mut Out<'_>) {
         return;
     }
     let transactions = find(&["transactions"]);
-    // Statspack counts transactions that were rolled back among the others, and says what part of them they are.
+    // Statspack counts transactions that were rolled back among the others, and prints their share.
     let share = transactions.zip(report.rollback_share).map(|(all, percent)| all * percent / 100.0);
     let rollbacks = find(&["rollbacks"]).or(report.user_rollbacks).or(share);
     let commits = report.user_commits.or_else(|| transactions.zip(rollbacks).map(|(all, back)| (all - back).max(0.0)));

@@ -1,6 +1,6 @@
 //! Reports of pgstatspack: what PostgreSQL counted between two snapshots.
 //!
-//! Counts become rates over the snapshots' distance, where the report says it; the first prototypes
+//! Counts become rates over the snapshots' distance, where the report has it; the first prototypes
 //! did not, and then counts stay counts, in `metric`. The percentages that follow from other columns
 //! are left to who asks. The report divides by one more than it should and sums statements over all
 //! snapshots for its percentages: these are not used.
@@ -39,7 +39,12 @@ Database statistics
 fn sniff(head: &Head<'_>) -> Sure {
     let named = head.any(|line| line.starts_with("PGStatspack version"));
     let columns = ["database", "tps", "hitrate", "lio_ps"];
-    Sure::Certain.when(named || head.any(|line| line.contains('|') && psql::cells(line).take(4).eq(columns)))
+    let has = |line: &str, wanted: &[&str]| {
+        line.contains('|') && psql::cells(line).take(wanted.len()).eq(wanted.iter().copied())
+    };
+    // One of the prototype's tables alone.
+    let alone = ["table", "tuples_pct", "tab_hitpct", "idx_hitpct"];
+    Sure::Certain.when(named || head.any(|line| has(line, &columns) || has(line, &alone)))
 }
 
 /// What is known of the report so far.
@@ -133,13 +138,16 @@ impl Reader {
             self.wants_seconds = true;
             self.seconds(rest.trim());
         } else if self.wants_seconds && self.seconds(words) {
-            // They stood on a line of their own.
+            // They were on a separate line.
         } else if words.starts_with("This report is saved as") || words.trim_matches('#').is_empty() {
             // Decoration.
         } else if let Some(version) = words.strip_prefix("PGStatspack version") {
             out.fact("pgstatspack", "version", version.trim());
         } else {
             // A title, or the only column's header of a table.
+            if let Some((_, database)) = words.strip_suffix(" database").and_then(|title| title.rsplit_once(": ")) {
+                database.trim().clone_into(&mut self.report.database);
+            }
             if !text.starts_with(' ') {
                 words.clone_into(&mut self.title);
             }
@@ -176,7 +184,7 @@ impl Reader {
             return;
         }
         if cells.len() > columns && columns > 0 {
-            // A statement may have bars of its own; it is the last column.
+            // A statement may contain bars; it is the last column.
             let bar = columns.checked_sub(2).and_then(|n| text.match_indices('|').nth(n));
             cells.truncate(columns - 1);
             cells.push(text[bar.map_or(0, |(at, _)| at + 1)..].trim());

@@ -8,7 +8,7 @@ use fenxi_model::{
 use super::Report;
 use crate::{Out, database::psql, generic::labels::Labels, number, scaled};
 
-/// What a table tells.
+/// The content of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Snapshot,
@@ -133,6 +133,10 @@ fn in_seconds(version: &str) -> bool {
 fn table(report: &mut Report, headers: &[String], row: &[String], out: &mut Out<'_>) {
     use fenxi_model::catalog::db_table;
     let relation = row.first().map_or("", String::as_str);
+    // A table of the prototype alone has the database in its title only.
+    let database = Some(report.database.as_str()).filter(|name| report.dt.is_none() && !name.is_empty());
+    let mut labels = database.map_or_else(Labels::default, |database| Labels::of("database", database));
+    labels.push("table", relation);
     for (header, cell) in headers.iter().zip(row).skip(1) {
         let place = match header.as_str() {
             "table_inserts" => Some(db_table::rows_inserted_per_s),
@@ -147,7 +151,7 @@ fn table(report: &mut Report, headers: &[String], row: &[String], out: &mut Out<
             (Some(place), Some(dt)) => {
                 report.tables.set(out, report.t, report.dt, relation, place, Some(value / dt));
             }
-            _ => metric(report, header, Labels::of("table", relation).text(), value, out),
+            _ => metric(report, header, labels.text(), value, out),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Line<'a> {
     database: &'a str,
     /// The severity or the part in English.
     kind: &'a str,
-    /// Whether the log is in another language, as far as this word tells.
+    /// Whether the log is in another language, by this word.
     foreign: bool,
     text: &'a str,
 }

@@ -18,7 +18,7 @@ use crate::{Out, generic::labels::Labels, number};
 
 /// Sessions whose last statement waits for its duration.
 const MAX_WAITING: usize = 1 << 12;
-/// Databases that are told apart.
+/// Databases that are distinguished.
 const MAX_DATABASES: usize = 1 << 12;
 /// The longest text of an event.
 const MAX_EVENT: usize = 2000;
@@ -46,7 +46,7 @@ const KINDS: &[(&str, &str)] = &[
 /// What becomes of the times of parts of an execution.
 const PARTS: [&str; 3] = ["parse_time", "bind_time", "fetch_time"];
 
-/// Gathers what the log says.
+/// Gathers the log's messages.
 pub(super) struct Log {
     statements: Statements,
     /// Those of auto_explain, which repeat others where these are logged.
@@ -208,7 +208,7 @@ impl Log {
             }
             None => (plan.split("\"Query Text\": ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or(""), ""),
         };
-        // In JSON the text is a string of its own.
+        // In JSON the text is a separate string.
         let query = if nodes.is_empty() && query.starts_with('"') {
             serde_json::from_str::<String>(query.trim_end_matches(',')).unwrap_or_default()
         } else {

@@ -2,7 +2,7 @@
 //!
 //! Durations of statements are added up by digest over the whole log. A server logs those above `log_min_duration_statement`,
 //! so that rates and means are of the statements logged, not of all. Of the extended protocol, `execute` is the execution;
-//! the times of `parse` and `bind`, and of further fetches, are metrics of their own. Plans of auto_explain repeat executions:
+//! the times of `parse` and `bind`, and of further fetches, are separate metrics. Plans of auto_explain repeat executions:
 //! their durations count only in logs that have no others. Values of statements are hidden. Of logs in another language
 //! (`lc_messages`) severities, statements, durations, temporary files and deadlocks are read; other messages are kept in their
 //! own words, without what they quote.
@@ -62,7 +62,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     head.lines().take(60).filter_map(line::line).map(|line| line.sure()).max().unwrap_or(Sure::No)
 }
 
-/// Makes moments of what lines say, whose zone stands behind each.
+/// Parses the times of lines, each followed by its zone.
 struct Times {
     clock: Clock,
     zone: String,

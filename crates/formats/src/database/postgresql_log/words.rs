@@ -91,7 +91,7 @@ pub(super) fn english_word(word: &str) -> Option<&'static str> {
     WORDS.iter().find(|(_, words)| words.contains(&word)).map(|(english, _)| *english)
 }
 
-/// What stands for a user or a database that is not known.
+/// The word for an unknown user or database.
 pub(super) fn is_unknown(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "[unknown]",
@@ -109,7 +109,7 @@ pub(super) fn is_unknown(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Whether a message says that a deadlock was found.
+/// Whether a message reports a deadlock.
 pub(super) fn is_deadlock(message: &str) -> bool {
     const MESSAGES: &[&str] = &[
         "deadlock detected",
@@ -130,14 +130,14 @@ pub(super) fn is_deadlock(message: &str) -> bool {
     MESSAGES.contains(&message)
 }
 
-/// How one language says what statements are read from.
+/// The words of one language that statements are read from.
 struct Language {
     /// What durations begin with, and their unit.
     durations: &'static [&'static str],
     ms: &'static str,
-    /// What stands before a statement.
+    /// The words before a statement.
     statement: &'static str,
-    /// What stands before the name of a prepared statement, and what it is in English; the longer before the shorter.
+    /// The words before the name of a prepared statement, and what it is in English; the longer before the shorter.
     parts: &'static [(&'static str, &'static str)],
     /// What temporary files begin with.
     temporary: &'static str,
@@ -252,7 +252,7 @@ const LANGUAGES: &[Language] = &[
         ],
         temporary: "临时文件: ",
     },
-    // Names of prepared statements stand before what is done with them, so that only executions are read.
+    // Names of prepared statements precede what is done with them, so that only executions are read.
     Language {
         durations: &["실행시간: ", "수행시간: "],
         ms: " ms",
@@ -342,7 +342,7 @@ pub(super) fn is_foreign(message: &str) -> bool {
     })
 }
 
-/// A message without what stands in quotes of any kind: in another language it is not known where values stand.
+/// A message without its quoted parts: in another language the places of values are unknown.
 pub(super) fn without_quoted(message: &str) -> String {
     const PAIRS: &[(char, &[char])] = &[
         ('"', &['"']),

@@ -43,6 +43,64 @@ const LISTED: &[&str] = &[
     "assignee",
 ];
 
+/// Words in the names of measurements.
+const MEASURES: &[&str] = &[
+    "bps",
+    "bytes",
+    "clients",
+    "connections",
+    "cpu",
+    "cycles",
+    "disk",
+    "errors",
+    "fps",
+    "gbps",
+    "idle",
+    "instructions",
+    "iops",
+    "iowait",
+    "kb",
+    "kbps",
+    "latency",
+    "load",
+    "mb",
+    "mbps",
+    "mem",
+    "memory",
+    "misses",
+    "ms",
+    "ns",
+    "ops",
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "qps",
+    "queries",
+    "read",
+    "reads",
+    "req",
+    "requests",
+    "rps",
+    "rss",
+    "rx",
+    "sec",
+    "swap",
+    "sys",
+    "system",
+    "threads",
+    "throughput",
+    "tps",
+    "transactions",
+    "tx",
+    "us",
+    "user",
+    "usr",
+    "util",
+    "write",
+    "writes",
+];
+
 /// What the beginning of a file tells.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -81,10 +139,24 @@ impl Dialect {
         let by_name = has("value") && (has("metric") || has("name"));
         // What names or places somebody is no measurement, and neither are the numbers beside it.
         let is_list = self.names.iter().any(|name| LISTED.iter().any(|listed| name.eq_ignore_ascii_case(listed)));
-        if time.is_none() && !by_name && is_list {
+        if time.is_none() && !by_name && (is_list || !self.names_measures()) {
             return false;
         }
         numeric >= if time.is_some() || by_name { 1 } else { 2 }
+    }
+
+    /// Whether most columns of numbers are called as measurements are: without times nothing else tells a table of them from any.
+    fn names_measures(&self) -> bool {
+        let cells = |place: usize| self.sample.iter().filter_map(move |row| row.get(place)).map(String::as_str);
+        let numeric = (0..self.names.len()).filter(|place| is_numeric(cells(*place), self.decimal()));
+        let (mut all, mut measures) = (0, 0);
+        for place in numeric {
+            let name = self.names[place].to_ascii_lowercase();
+            let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+            all += 1;
+            measures += usize::from(words.any(|word| MEASURES.contains(&word)) || name.contains("/s"));
+        }
+        measures > 0 && measures * 2 >= all
     }
 
     /// Whether most rows of the sample have as many cells as the header.
@@ -125,10 +197,16 @@ pub(super) fn dialect(head: &str, mapping: &Mapping) -> Option<Dialect> {
         [] => (1..=first.len()).map(|i| format!("column{i}")).collect(),
         columns => columns.to_vec(),
     };
-    let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+    let names: Vec<String> = names.iter().map(|name| unquoted(name).to_owned()).collect();
     let repeated = |row: &[String]| header && row.iter().map(|c| c.trim()).eq(&names);
     rows.retain(|row| !row[0].starts_with('#') && !repeated(row));
     Some(Dialect { separator, skip, header, sample: rows, names })
+}
+
+/// A cell without blanks around it, and without the quotes that stand behind one.
+pub(super) fn unquoted(cell: &str) -> &str {
+    let cell = cell.trim();
+    cell.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(cell)
 }
 
 /// Lines at the beginning that are comments or blank.

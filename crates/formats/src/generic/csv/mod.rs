@@ -15,12 +15,12 @@ use super::{
     when::When,
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
-use dialect::{Dialect, builder, dialect, is_numeric};
+use dialect::{Dialect, builder, dialect, is_numeric, unquoted};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "csv",
-    summary: "comma, semicolon, tab or bar separated values; a mapping file says what columns are",
+    summary: "comma, semicolon, tab or bar separated values; a mapping file defines the columns",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: "\
@@ -81,7 +81,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         cells.resize(record.len(), String::new());
         for (cell, bytes) in cells.iter_mut().zip(&record) {
             cell.clear();
-            cell.push_str(&String::from_utf8_lossy(bytes));
+            let text = String::from_utf8_lossy(bytes);
+            // Quotes behind a blank are quotes as well.
+            cell.push_str(if text.starts_with(' ') && text.ends_with('"') { unquoted(&text) } else { &text });
         }
         row(&mut sheet, line, &mut cells, out);
     }
@@ -158,7 +160,7 @@ fn are_counters(found: &Dialect, mapping: &Mapping, decimal: Decimal) -> bool {
     !(mixed * 4 > steps || fallen >= 2 && fallen * 4 > steps)
 }
 
-/// What a column is that nothing is said about.
+/// The role of a column without a mapping.
 fn automatic(name: &str, numeric: bool, found: &Dialect, place: usize) -> Role {
     let lower = name.to_ascii_lowercase();
     let value = || found.names.iter().any(|n| n.eq_ignore_ascii_case("value"));
@@ -167,7 +169,7 @@ fn automatic(name: &str, numeric: bool, found: &Dialect, place: usize) -> Role {
         "pid" | "tid" | "ppid" | "uid" | "id" => Role::Label(name.to_owned()),
         "metric" | "name" if !numeric && value() => Role::Name,
         _ if numeric => Role::Values(vec![Target::metric(name)]),
-        // A column that was empty so far may hold numbers later, a word there would be said.
+        // A column that was empty so far may hold numbers later, a word there would be reported.
         _ if found.sample.iter().filter_map(|r| r.get(place)).all(|c| super::sheet::missing(c)) => {
             Role::Values(vec![Target::metric(name)])
         }
@@ -175,7 +177,7 @@ fn automatic(name: &str, numeric: bool, found: &Dialect, place: usize) -> Role {
     }
 }
 
-/// The columns of the time: as the mapping says, or the first that reads as one.
+/// The columns of the time: as in the mapping, or the first that reads as one.
 fn time_columns(found: &Dialect, mapping: &Mapping, sheet: &mut Sheet, out: &mut Out<'_>) -> Vec<usize> {
     let Some(first) = found.sample.first() else { return Vec::new() };
     let name = |place: usize| found.names.get(place).map_or("", String::as_str);

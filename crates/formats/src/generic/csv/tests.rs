@@ -85,7 +85,7 @@ fn wide_columns_become_rows_with_labels_of_their_names() {
         "14:00:00.000000Z\t10\tx\tsda\t5\t50",
         "14:00:00.000000Z\t10\tx\tsdb\t7",
         "14:00:00.000000Z\t10\tx\tio\t3",
-        // A counter that began anew tells nothing of the interval.
+        // A reset counter gives no figure for the interval.
         "14:00:10.000000Z\t10\tx\tdb1\t4\t\n",
         "14:00:20.000000Z\t10\tx\tdb1\t4\t0.3\n",
     ] {
@@ -124,7 +124,7 @@ fn what_is_wrong_in_a_mapping_is_said() {
 #[test]
 fn columns_of_measurements_are_claimed() {
     for text in [
-        "a,b\n1,2\n",
+        "cpu,ops\n1,2\n",
         "time,ops\n2026-11-21 14:00:00,12\n2026-11-21 14:00:10,13\n",
         "timestamp,host,cpu %,read MB/s\n1700000000,db1,12.5,3\n1700000010,db1,13.5,4\n",
         "Datum;Zeit;Durchsatz\n21.11.2026;14:00:00;1.234,5\n",

@@ -67,7 +67,7 @@ pub fn plan(schema: &Schema) -> Result<Columns, String> {
             (kind, _) if !has_time && kind.is_integer() && TIMES.contains(&field.name().as_str()) => {
                 Kind::Time { per_second: declared(field.name(), says("unit")) }
             }
-            // How long Rezolus took to read all metrics, and when it read the one beside which it stands.
+            // How long Rezolus took to read all metrics, and when it read the one beside it.
             (_, Some("duration")) => continue,
             _ if field.name().ends_with(":window_begin") || field.name().ends_with(":window_width") => continue,
             (kind, Some("counter")) if kind.is_numeric() => Kind::Counter,
@@ -105,7 +105,7 @@ pub fn plan(schema: &Schema) -> Result<Columns, String> {
     Ok(found)
 }
 
-/// Labels among what a file says of a column.
+/// Labels in the metadata of a column.
 fn labels(field: &Field) -> String {
     let is_label = |key: &str| !NO_LABELS.contains(&key) && !key.starts_with("PARQUET:") && !key.starts_with("ARROW:");
     let mut pairs: Vec<_> = field.metadata().iter().filter(|(key, _)| is_label(key)).collect();
@@ -151,7 +151,7 @@ impl Column {
     /// Its values in a batch.
     ///
     /// # Errors
-    /// When the batch has fewer columns than the file said.
+    /// When the batch has fewer columns than in the file's schema.
     pub fn values<'b>(&self, batch: &'b RecordBatch) -> Result<&'b dyn Array, String> {
         batch
             .columns()

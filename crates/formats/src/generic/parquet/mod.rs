@@ -1,4 +1,4 @@
-//! Parquet files of other tools, as `metric`: those of Rezolus by what it says of each column, others by their types.
+//! Parquet files of other tools, as `metric`: those of Rezolus by its column metadata, others by their types.
 //!
 //! A file needs a column of times. Texts beside it are labels, numbers are metrics of their column's name. What Rezolus calls a
 //! counter becomes a rate. Rezolus keeps a column for each metric and set of labels; both, and the unit, are metadata of the
@@ -52,7 +52,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         return out.note(None, "it is longer than 1 GiB, and was not read");
     }
     let bytes = Bytes::from(bytes);
-    // The library asserts some of what a damaged file says of itself; what was read before that is whole.
+    // The library asserts some of the metadata of a damaged file; what was read before that is whole.
     let outcome = catch_unwind(AssertUnwindSafe(|| read_all(bytes, out)));
     let outcome = outcome.unwrap_or_else(|_| Err("it is damaged".into()));
     if let Err(error) = outcome {

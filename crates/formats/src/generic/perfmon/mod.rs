@@ -136,19 +136,29 @@ impl Plan {
                 let group = self.group(path, known.table);
                 // What is measured wins over what is left.
                 match group.cells.iter_mut().find(|other| other.place == cell.place) {
-                    Some(other) if cell.make != Make::Complement => *other = cell,
-                    Some(_) => {}
+                    Some(other) => {
+                        let left =
+                            if cell.make == Make::Complement { column } else { std::mem::replace(other, cell).column };
+                        // Two counters of the same are measured apart, and differ.
+                        if let Some((column, path)) = all.iter().find(|(column, _)| *column == left) {
+                            self.metric(*column, path);
+                        }
+                    }
                     None => group.cells.push(cell),
                 }
             }
-            None => self.metrics.push(Metric {
-                column,
-                host: path.host.to_owned(),
-                name: format!("perfmon.{}.{}", path.object, path.counter),
-                labels: Labels::of("instance", path.instance).text().to_owned(),
-                unit: unit(path.counter),
-            }),
+            None => self.metric(column, path),
         }
+    }
+
+    fn metric(&mut self, column: usize, path: &Path<'_>) {
+        self.metrics.push(Metric {
+            column,
+            host: path.host.to_owned(),
+            name: format!("perfmon.{}.{}", path.object, path.counter),
+            labels: Labels::of("instance", path.instance).text().to_owned(),
+            unit: unit(path.counter),
+        });
     }
 
     fn group(&mut self, path: &Path<'_>, table: &'static Table) -> &mut Group {
@@ -240,7 +250,7 @@ fn interrupts(path: &Path<'_>, all: &[(usize, Path<'_>)]) -> Option<Vec<usize>> 
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    // Somebody says what the columns are.
+    // The columns are given.
     if out.hints().mapping.is_some() {
         return (csv_table::FORMAT.read)(input, out);
     }
@@ -272,7 +282,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             .split_once(' ')
             .and_then(|(date, time)| Some(civil_date(date)?.to_datetime(civil_time(time.trim(), None)?)));
         let Some(when) = when else {
-            // What typeperf says at its end.
+            // The last line of typeperf.
             if !first.starts_with("Exiting") && !first.starts_with("The command completed") {
                 out.unknown(line, &first, "no date and time at the beginning of the row");
             }

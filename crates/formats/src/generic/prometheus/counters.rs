@@ -167,7 +167,7 @@ fn write(
     unit: &'static str,
     cumulative: &Cumulative,
 ) {
-    // Nothing is said about the lower bound of the first bucket, but what is measured is rarely negative.
+    // The lower bound is not given of the first bucket, but what is measured is rarely negative.
     let first = cumulative.first().map_or(0.0, |(le, _)| *le);
     let (mut lo, mut below) = (if first > 0.0 { 0.0 } else { f64::NEG_INFINITY }, 0.0);
     for (le, count) in cumulative {

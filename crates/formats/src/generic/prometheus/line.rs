@@ -62,7 +62,7 @@ impl Series {
                 return Some(rest);
             }
             if let Some(quoted) = text.strip_prefix('"') {
-                // Since 3.0 a name that is no plain word stands within the braces.
+                // Since 3.0 a name that is no plain word is within the braces.
                 let mut name = String::new();
                 text = unquote(quoted, &mut name)?.trim_start();
                 let Some(value) = text.strip_prefix('=') else {
@@ -79,7 +79,7 @@ impl Series {
             match key.trim() {
                 "__name__" => self.name.clone_from(&self.word),
                 "le" => {
-                    // `le` of something that is no bucket stays a label; names tell which it is.
+                    // `le` of something that is no bucket stays a label; names show which it is.
                     self.le = float(&self.word);
                     if self.le.is_none() {
                         self.labels.push("le", &self.word);

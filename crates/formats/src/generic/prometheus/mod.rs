@@ -4,7 +4,7 @@
 //! A counter's first value is what it counted since its process began; from the second on there are
 //! rates, called as the counter with `_per_s` in place of `_total`. Where several scrapes were read,
 //! the first values are set apart as averages since boot are. Buckets are cumulative over their
-//! bounds and over time; they become counts of their own interval in `histogram`.
+//! bounds and over time; they become counts of their interval in `histogram`.
 
 mod counters;
 mod line;
@@ -38,7 +38,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     if head.any(|line| declaration(line).is_some_and(|d| matches!(d, Declaration::Type(_, Some(_))))) {
         return Sure::Certain;
     }
-    // Without declarations only labels tell it from other lines of a name and a number.
+    // Without declarations only labels distinguish it from other lines of a name and a number.
     let (mut series, mut labelled) = (Series::default(), 0);
     let mut lines = head.lines().filter(|line| !line.starts_with('#')).take(50).peekable();
     let all = lines.all(|line| {
@@ -204,7 +204,7 @@ impl Reader {
         self.key.push_str(self.series.labels.text());
         let t = match sample.stamp {
             Some(stamp) => Micros((stamp * micros_in(stamp)).round() as i64),
-            // A build's label stands without a stamp among others that have one.
+            // A build's label is without a stamp among others that have one.
             None => match self.stamp {
                 Some(stamp) => stamp,
                 None => self.scrape.moment(&self.key, le, out),
@@ -232,7 +232,7 @@ impl Reader {
             Kind::Histogram | Kind::Summary => matches!(last, "sum" | "count"),
         };
         if sample.value.is_nan() || last == "created" && kind != Kind::Gauge {
-            // No value; and when a counter began, which its reset says as well.
+            // No value; and when a counter began, which its reset shows as well.
         } else if counts {
             self.counters.add(&self.key, unit, t, sample.value, out);
         } else {
@@ -299,7 +299,7 @@ fn symbol(unit: &str) -> &'static str {
     }
 }
 
-/// The unit that a name ends in, before what tells its kind.
+/// The unit that a name ends in, before its kind.
 fn unit_in(name: &str) -> &'static str {
     if name.ends_with("_count") {
         return "";
@@ -308,8 +308,8 @@ fn unit_in(name: &str) -> &'static str {
     symbol(bare.rsplit('_').next().unwrap_or(""))
 }
 
-/// Microseconds in the unit of a time since 1970, by its size: seconds, milliseconds, microseconds or nanoseconds. Nobody
-/// scraped in 1973, and nobody will in 5138.
+/// Microseconds in the unit of a time since 1970, by its size: seconds, milliseconds, microseconds or nanoseconds. No tool
+/// scraped in 1973, and none will in 5138.
 fn micros_in(stamp: f64) -> f64 {
     match stamp.abs() {
         size if size < 1e11 => 1e6,

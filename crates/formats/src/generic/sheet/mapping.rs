@@ -36,7 +36,7 @@ struct File {
     shipped: Option<Header>,
 }
 
-/// What a shipped mapping says of itself.
+/// A shipped mapping's description.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -124,7 +124,7 @@ pub(super) enum Counter {
 #[serde(untagged)]
 enum Told {
     Is(bool),
-    Auto(#[allow(dead_code, reason = "any word means that the values tell")] String),
+    Auto(#[allow(dead_code, reason = "any word means that the values decide")] String),
 }
 
 impl From<Told> for Counter {
@@ -141,7 +141,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// What the mapping says, as far as it makes sense.
+/// The mapping, as far as it makes sense.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Mapping {
     file: Arc<File>,
@@ -158,7 +158,7 @@ impl Mapping {
         mapping
     }
 
-    /// Reads the text of a mapping file, and says what is wrong in it.
+    /// Reads the text of a mapping file, and reports what is wrong in it.
     pub(super) fn read(text: &str) -> (Mapping, Vec<String>) {
         let mut wrong = Vec::new();
         let file: File = match toml::from_str(text) {
@@ -185,7 +185,7 @@ impl Mapping {
         (Mapping { file: Arc::new(file), zone, values }, wrong)
     }
 
-    /// What a shipped mapping says of itself.
+    /// A shipped mapping's description.
     pub(super) fn header(&self) -> Option<&Header> {
         self.file.shipped.as_ref()
     }
@@ -240,7 +240,7 @@ impl Mapping {
         self.file.time.as_ref().is_some_and(|t| t.column.is_some())
     }
 
-    /// How the time is written, when the mapping says so.
+    /// How the time is written, when the mapping defines it.
     pub(in super::super) fn when(&self) -> Option<When> {
         let format = self.file.time.as_ref()?.format.as_deref()?;
         Some(When::named(format))
@@ -284,8 +284,8 @@ impl Mapping {
     }
 }
 
-/// What the placeholders of `pattern` stand for in `name`: `<device> read` finds `sda` in `sda read`. A named one stands for something,
-/// `<*>` for anything. None where it is another name.
+/// The values of the placeholders of `pattern` in `name`: `<device> read` finds `sda` in `sda read`. A named one matches something,
+/// `<*>` anything. None where it is another name.
 pub(super) fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let Some((before, label, rest)) = placeholder(pattern) else {
         return (pattern == name).then(Vec::new);

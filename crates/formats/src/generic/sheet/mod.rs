@@ -130,7 +130,7 @@ impl Sheet {
     pub(super) fn new(mapping: &Mapping, decimal: Decimal, out: &Out<'_>) -> Sheet {
         let hints = out.hints();
         let interval_s = hints.interval_s.or(mapping.interval_s());
-        // A mapping says what tells rows apart.
+        // A mapping defines what distinguishes rows.
         let label = hints.label.as_ref().filter(|_| hints.mapping.is_none());
         let labels = label.map_or_else(Labels::default, |label| Labels::of("file", label));
         Sheet {
@@ -170,7 +170,7 @@ impl Sheet {
         self.columns.push(column);
     }
 
-    /// Times that name no zone are in `zone`, as the content says.
+    /// Times that name no zone are in `zone`, by the content.
     pub(super) fn set_zone(&mut self, zone: TimeZone, out: &Out<'_>) {
         self.times = Times::in_zone(out, Some(zone));
     }
@@ -229,7 +229,7 @@ impl Sheet {
         }
     }
 
-    /// The length of the interval of the row's series, which its labels, its host and its name tell.
+    /// The length of the interval of the row's series, identified by its labels, its host and its name.
     fn dt(&mut self, cells: &[impl AsRef<str>], t: Micros) -> Option<f64> {
         let base = self.labels.len();
         for (column, cell) in self.columns.iter().zip(cells) {

@@ -13,7 +13,7 @@ pub(crate) enum Decimal {
     Either,
 }
 
-/// Whether a cell says that there is no value.
+/// Whether a cell marks a missing value.
 pub(crate) fn missing(cell: &str) -> bool {
     let cell = cell.trim();
     matches!(cell, "" | "-" | "--" | "NULL" | "null" | "N/A" | "n/a" | "NA" | "NaN" | "nan" | "?" | "\\N" | "None")
@@ -60,7 +60,7 @@ pub(crate) fn number_in(cell: &str, decimal: Decimal) -> Option<f64> {
     number(&plain)
 }
 
-/// Whether digits stand in groups of three between `separator`s.
+/// Whether digits are in groups of three between `separator`s.
 fn grouped_by(text: &str, separator: char) -> bool {
     let mut groups = text.trim_start_matches('-').split(separator);
     let first = groups.next().unwrap_or("");

@@ -1,5 +1,5 @@
 //! Mappings that are shipped, for columns that are known by their names wherever they are: status variables of MySQL, statistics
-//! of PostgreSQL, names of monitors. One is used by itself where enough of the columns that only it has are there, and that is told.
+//! of PostgreSQL, names of monitors. One is used by itself where enough of the columns that only it has are there, and that is noted.
 
 use std::sync::OnceLock;
 
@@ -28,7 +28,7 @@ fn all() -> &'static [(&'static str, Mapping)] {
     ALL.get_or_init(|| SHIPPED.iter().map(|(name, text)| (*name, Mapping::read(text).0)).collect())
 }
 
-/// The shipped mapping of a file with columns of these names; one that says nothing where none fits. It is told which it is.
+/// The shipped mapping of a file with columns of these names; an empty one where none fits. A note names it.
 pub(in super::super) fn mapping_of(names: &[String], out: &mut Out<'_>) -> Mapping {
     let known = |mapping: &Mapping, place: usize| {
         let header = mapping.header()?;
@@ -36,14 +36,14 @@ pub(in super::super) fn mapping_of(names: &[String], out: &mut Out<'_>) -> Mappi
         let found = header.known.iter().filter(there).count();
         (found >= header.enough).then_some((found, place))
     };
-    // Of several the one with more of its own columns, of these the first.
+    // Of several the one with more columns of it, of these the first.
     let best = all().iter().enumerate().filter_map(|(place, (_, mapping))| known(mapping, place));
     let best = best.max_by_key(|(found, place)| (*found, std::cmp::Reverse(*place)));
     let Some((name, mapping)) = best.and_then(|(_, place)| all().get(place)) else { return Mapping::default() };
     let mapped = names.iter().filter(|name| mapping.role(name).is_some()).count();
     let title = mapping.header().map_or("", |header| header.title.as_str());
     out.assume(&format!(
-        "that its columns are {title}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE says otherwise)",
+        "that its columns are {title}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE overrides it)",
         names.len()
     ));
     mapping.clone()
@@ -88,7 +88,7 @@ mod tests {
             (at(2, "active_sessions"), at(2, "waiting_sessions"), at(2, "sessions")),
             ("59".into(), "57".into(), "60".into())
         );
-        // 40 s of lock time in 10 s; after the restart nothing is told.
+        // 40 s of lock time in 10 s; after the restart there is no figure.
         assert_eq!(
             (at(2, "row_lock_time"), at(2, "statements_per_s"), at(2, "commits_per_s")),
             ("4".into(), "100".into(), "5".into())

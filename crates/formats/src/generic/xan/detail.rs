@@ -3,7 +3,7 @@
 //!
 //! Times count from the start of the run, and each is the begin of its interval, not the end. A mean
 //! response time of 0 means that nothing was completed. The last bucket of a full distribution also
-//! holds everything beyond it, which the file does not tell.
+//! holds everything beyond it, which the file does not show.
 
 use fenxi_model::{Micros, catalog::load};
 
@@ -39,7 +39,7 @@ pub(super) struct Detail {
     active: bool,
     driver: String,
     join: Option<Join<load::Schema>>,
-    /// The bucket whose end the next row tells: its begin, its counts, and how wide the one before was.
+    /// The bucket whose end is in the next row: its begin, its counts, and how wide the one before was.
     bucket: Option<(f64, Vec<f64>)>,
     width: f64,
     /// Name and labels of the open bucket's columns.

@@ -5,7 +5,7 @@
 //! labels the row. Further columns with numbers become metrics called as their header, those with
 //! words become labels. Rows without any number are facts.
 //!
-//! A section that says how it wants to be drawn (`Display:`, `Plot:`) is kept as a question.
+//! A section with a chart definition (`Display:`, `Plot:`) is kept as a question.
 
 mod detail;
 mod question;

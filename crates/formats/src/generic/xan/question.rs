@@ -96,7 +96,7 @@ fn displayed(title: &str, section: &Section, display: &str) -> String {
     header.write(&sql)
 }
 
-/// A chart with SQL of its own.
+/// A chart with its own SQL.
 fn plotted(title: &str, section: &Section, plot: &Plot) -> String {
     let columns = selected(&plot.sql);
     let mut kind = chart(&plot.kind);
@@ -176,7 +176,7 @@ fn values(section: &Section) -> impl Iterator<Item = &str> {
     headers.filter(move |(i, (_, words))| one || (*i > 0 && !**words)).map(|(_, (header, _))| header.as_str())
 }
 
-/// SQL that gives the section's table as it stood in the file.
+/// SQL that gives the section's table as it was in the file.
 fn pivot(section: &Section, column: impl Fn(&str) -> String) -> String {
     let timed = matches!(section.first, First::Time(_));
     let mut sql = "SELECT run, host".to_owned();

@@ -108,7 +108,7 @@ pub(super) fn split(line: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a cell says that there is no value.
+/// Whether a cell marks a missing value.
 fn missing(cell: &str) -> bool {
     matches!(cell, "" | "-" | "--" | "NULL" | "null" | "N/A" | "NaN")
 }

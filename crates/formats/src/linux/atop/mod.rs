@@ -1,6 +1,6 @@
 //! `atop -P`: a line a thing with a label, host and time in front, counts of the interval behind.
 //!
-//! `SEP` ends a sample; `RESET` stands before a sample that counts since boot. Versions only add
+//! `SEP` ends a sample; `RESET` precedes a sample that counts since boot. Versions only add
 //! fields at the ends of lines. Shares of the CPUs are of all ticks that were counted, as the
 //! interval is in whole seconds.
 
@@ -42,7 +42,7 @@ SEP
     read,
 };
 
-/// What stands in front of every line, and what is behind it.
+/// The prefix of every line, and what is behind it.
 struct Line<'a> {
     label: &'a str,
     host: &'a str,

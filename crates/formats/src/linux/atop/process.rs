@@ -47,7 +47,7 @@ fn begin(text: &str) -> Option<Begin<'_>> {
     let (pid, rest) = text.split_once(' ')?;
     let pid = pid.parse().ok()?;
     if let Some(inner) = rest.strip_prefix('(') {
-        // A name may have brackets in it; behind it stand one letter and a number or `y` or `n`.
+        // A name may have brackets in it; it is followed by one letter and a number or `y` or `n`.
         let end = inner.match_indices(") ").find_map(|(at, _)| {
             let (state, rest) = inner.get(at + 2..)?.split_once(' ')?;
             let next = rest.split(' ').next()?;
@@ -70,7 +70,7 @@ impl Processes {
             "PRM" => self.memory(when, &begin, out),
             "PRD" => self.storage(when, &begin, out),
             "PRN" => self.network(when, &begin, out),
-            // Graphics processors: nothing is said about processes that use none.
+            // Graphics processors: processes that use none have no line.
             _ => true,
         }
     }
@@ -101,7 +101,7 @@ impl Processes {
         let head: Vec<&str> = begin.rest.splitn(7, ' ').collect();
         let Some(command) = head.get(6) else { return false };
         let behind = if command.starts_with('(') {
-            // The command line may have anything in it; four numbers stand behind it.
+            // The command line may have anything in it; four numbers follow it.
             let numbers = |rest: &str| rest.split(' ').take(4).all(|w| w.parse::<i64>().is_ok());
             command.match_indices(") ").find_map(|(at, _)| command.get(at + 2..).filter(|rest| numbers(rest)))
         } else {

@@ -113,7 +113,7 @@ fn paging(when: When, at: impl Fn(usize) -> Option<f64>, out: &mut Out<'_>) {
     row.f64(vm::swap_out_pages_per_s, rate(5)).f64(vm::oom_kills, at(6)).f64(vm::compact_stalls_per_s, rate(7));
     row.f64(vm::numa_migrated_pages_per_s, rate(9)).f64(vm::page_in_bytes_per_s, bytes(10));
     row.f64(vm::page_out_bytes_per_s, bytes(11));
-    // Pages that were scanned by whomever: the table tells the two apart.
+    // Pages that were scanned by either: the table distinguishes the two.
     if let Some(scans) = rate(1) {
         out.metric(when.t, when.dt, "atop.PAG.scans", "", scans, "");
     }

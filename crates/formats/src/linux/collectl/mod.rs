@@ -72,7 +72,7 @@ struct Reader {
     clock: Clock,
     ticker: Ticker,
     interval: Option<f64>,
-    /// The time of the record, from a line of its own.
+    /// The time of the record, from a separate line.
     record: Option<(Micros, Option<f64>)>,
     relative: Option<Relative>,
     /// The sample of lines without times, and the keys that had their line in it.
@@ -127,7 +127,7 @@ fn number_of(text: &str) -> Option<f64> {
     number(text).filter(|n| *n > 0.0)
 }
 
-/// The time of a line of figures, to tell the usual interval.
+/// The time of a line of figures, to find the usual interval.
 fn stamp_seconds(line: &str) -> Option<f64> {
     if let Some(record) = line.strip_prefix("### RECORD") {
         return number(record.split(['(', ')']).nth(1)?);

@@ -70,7 +70,7 @@ pub(super) struct Plan {
     pub(super) per_interval: bool,
     columns: Vec<Target>,
     shape: Shape,
-    /// Figures without a table are of memory, where `K` stands for 1024.
+    /// Figures without a table are of memory, where `K` is 1024.
     memory: bool,
 }
 
@@ -274,7 +274,7 @@ fn words(names: &str, separator: u8) -> Vec<(usize, &str)> {
     words
 }
 
-/// The name of the group whose brackets stand above a title.
+/// The name of the group whose brackets are above a title.
 fn group_at(groups: &str, at: usize, len: usize) -> &str {
     let middle = at + len / 2;
     let begin = groups.get(..=middle.min(groups.len().saturating_sub(1))).and_then(|g| g.rfind('<')).unwrap_or(0);

@@ -89,7 +89,7 @@ struct Reader {
     /// The upper line of titles, until the lower one comes.
     groups: Option<String>,
     plan: Option<Plan>,
-    /// The lower line of titles of a terminal's text, which says where groups are divided.
+    /// The lower line of titles of a terminal's text, which shows where groups are divided.
     shape: Vec<usize>,
     /// The next line of figures is the first of a run.
     first: bool,

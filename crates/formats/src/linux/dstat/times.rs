@@ -9,7 +9,7 @@ use jiff::{
 
 use crate::{Clock, Hints, Out, Relative, Ticker, civil_date, civil_time, ctime, number, stamp::latest_year};
 
-/// What a line says about its time.
+/// The time of a line.
 pub(super) enum Stamp<'a> {
     /// Seconds since 1970.
     Epoch(&'a str),
@@ -22,7 +22,7 @@ pub(super) enum Stamp<'a> {
 pub(super) struct Times {
     clock: Clock,
     ticker: Ticker,
-    /// Seconds between lines, when the command or the user says it.
+    /// Seconds between lines, when given by the command or the user.
     delay: Option<f64>,
     /// When the tool was begun, from the file's head.
     begun: Option<(DateTime, Micros)>,

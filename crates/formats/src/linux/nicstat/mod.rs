@@ -42,7 +42,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(lines.next().is_some_and(|line| parseable(line, &mut splitter).is_some()))
 }
 
-/// A line that says nothing about the system: the version (`-v`), or the command as a terminal shows it.
+/// A line without figures of the system: the version (`-v`), or the command as a terminal shows it.
 fn skipped(line: &str) -> bool {
     line.starts_with("nicstat version") || (line.contains("nicstat") && line.contains(['#', '$', '%', '>', ')']))
 }

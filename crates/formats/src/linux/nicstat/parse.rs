@@ -50,7 +50,7 @@ pub(super) fn header(line: &str) -> Option<Header> {
     known.then_some(Header { kind, time, columns })
 }
 
-/// The time at the beginning of a line, in seconds of the day or since 1970: to tell the usual interval.
+/// The time at the beginning of a line, in seconds of the day or since 1970: to find the usual interval.
 pub(super) fn stamp_seconds(line: &str) -> Option<f64> {
     let end = line.find([' ', ':'])?;
     let first = line.get(..end)?;
@@ -116,7 +116,8 @@ pub(super) fn parseable<'a>(line: &'a str, splitter: &'a mut Splitter) -> Option
         (_, 11) => EXTENDED,
         _ => return None,
     };
-    let numbers = values.iter().all(|value| number(value).is_some());
+    // `fenxi watch nicstat` prints what is not known as a dash.
+    let numbers = values.iter().all(|value| value == "-" || number(value).is_some());
     numbers.then(|| Record { t: Micros(seconds.saturating_mul(1_000_000)), name, columns, values })
 }
 

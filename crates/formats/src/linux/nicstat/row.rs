@@ -101,6 +101,7 @@ impl<S: AsRef<str>> Row<'_, S> {
                     row.f64(*place, value * scale);
                 }
                 Some(_) => {}
+                None if cell == "-" => {}
                 None => bad = Some(cell),
             }
         }

@@ -240,7 +240,7 @@ impl Reader {
         Some((t, Some(interval)))
     }
 
-    /// When the tool was begun, as the head of the file says.
+    /// When the tool was begun, from the head of the file.
     fn begin(&mut self, out: &mut Out<'_>) -> Option<Micros> {
         if self.begun.is_none() {
             self.begun = Some(self.clock.moment(self.date?.to_datetime(self.time?)));

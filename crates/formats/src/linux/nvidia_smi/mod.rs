@@ -66,7 +66,7 @@ pub(super) fn base_unit(unit: &str) -> (f64, &str) {
     }
 }
 
-/// Whether a cell says that there is no figure.
+/// Whether a cell marks a missing figure.
 pub(super) fn missing(cell: &str) -> bool {
     let bare = cell.trim_matches(['[', ']']);
     matches!(

@@ -34,7 +34,7 @@ pub(super) struct Monitor {
     keys: Vec<String>,
 }
 
-/// The time of day in a line, to tell the usual interval.
+/// The time of day in a line, to find the usual interval.
 fn stamp_seconds(line: &str) -> Option<f64> {
     if line.trim_start().starts_with('#') {
         return None;
@@ -132,7 +132,7 @@ impl Monitor {
             self.keys.push(key.to_owned());
             return Some(now);
         }
-        // A sample of each GPU every second, unless the user said otherwise.
+        // A sample of each GPU every second, unless the user gave another interval.
         let (t, dt) = self.relative.get_or_insert_with(|| Relative::new(out, None)).tick();
         self.keys.clear();
         self.keys.push(key.to_owned());

@@ -43,7 +43,7 @@ pub(super) struct Query {
     now: Option<(Micros, Option<f64>)>,
     /// The time of the row before.
     last: Option<Micros>,
-    /// The rows of a sample, where none says which GPU it is of.
+    /// The rows of a sample, where none names its GPU.
     sample: Sample,
     /// What had a line in the sample.
     keys: Vec<String>,
@@ -146,7 +146,7 @@ impl Query {
         }
     }
 
-    /// The time and length of the interval. Without a GPU's name in the line it is told by its
+    /// The time and length of the interval. Without a GPU's name in the line it is known by its
     /// place in the sample.
     fn time(&mut self, labels: &mut String, fields: &Fields<'_>, out: &mut Out<'_>) -> Option<(Micros, Option<f64>)> {
         let stamp = self.columns.iter().position(|c| c.name == "timestamp");

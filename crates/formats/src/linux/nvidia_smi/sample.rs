@@ -22,7 +22,7 @@ impl Sample {
     /// Every row is a sample.
     const SINGLE: Sample = Sample { rows: 1, pause_s: 0.0 };
 
-    /// Tells from the times of the first rows, in seconds.
+    /// Found from the times of the first rows, in seconds.
     pub(super) fn of(times: &[f64]) -> Sample {
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let longest = gaps.iter().copied().fold(0.0, f64::max);

@@ -93,7 +93,7 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// Reads what stands below, or behind, a connection's line.
+    /// Reads the details below, or behind, a connection's line.
     pub(super) fn read(&mut self, text: &str) {
         let mut words = text.split_ascii_whitespace();
         while let Some(word) = words.next() {

@@ -111,7 +111,7 @@ struct Socket<'l> {
     send: f64,
     local: String,
     peer: String,
-    /// What stands behind the addresses.
+    /// The text after the addresses.
     rest: &'l str,
 }
 

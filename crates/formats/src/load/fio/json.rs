@@ -151,7 +151,7 @@ fn disks(document: &Map<String, Value>, report: &Report, out: &mut Out<'_>) {
     let disks = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
     for used in disks.filter_map(Value::as_object) {
         if !report.write_disk(Some(text(used, "name")), |key| figure(used, key), out) {
-            out.note(None, "what the disks did was left out, as the run's length is not told");
+            out.note(None, "what the disks did was left out, as the run's length is unknown");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `fio`: its JSON and its summary for people. Its logs are a format of their own.
+//! `fio`: its JSON and its summary for people. Its logs are a separate format.
 
 mod json;
 pub(super) mod report;

@@ -1,4 +1,4 @@
-//! What a report of fio says, whichever form it has, and how that becomes results and rows.
+//! The content of a report of fio, whichever form it has, and how that becomes results and rows.
 
 use fenxi_model::{
     Micros,
@@ -28,7 +28,7 @@ pub struct Side {
     pub bytes_per_s: Option<f64>,
     /// How long the job did this.
     pub runtime_s: Option<f64>,
-    /// From submission to completion, in milliseconds: mean, deviation, least, greatest.
+    /// From submission to completion, in milliseconds: mean, deviation, minimum, maximum.
     pub latency: [Option<f64>; 4],
     /// Percentiles of the latency: percent and milliseconds.
     pub percentiles: Vec<(f64, f64)>,
@@ -67,7 +67,7 @@ impl Report {
         true
     }
 
-    /// What tells each side apart: its direction, its job where there are several, and a number where
+    /// What identifies each side: its direction, its job where there are several, and a number where
     /// that still is not enough.
     fn operations(&self) -> Vec<String> {
         let several = self.sides.windows(2).any(|pair| pair[0].job != pair[1].job);

@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-/// `min=1463, max=8972.6k, avg=57523.87, stdev=414299.86`: mean, deviation, least, greatest.
+/// `min=1463, max=8972.6k, avg=57523.87, stdev=414299.86`: mean, deviation, minimum, maximum.
 fn four(text: &str, ms: f64) -> [Option<f64>; 4] {
     ["avg=", "stdev=", "min=", "max="].map(|key| {
         let value = text.split_once(key)?.1.trim_start();

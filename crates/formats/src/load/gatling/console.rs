@@ -134,7 +134,7 @@ impl Reader {
             now.active = active.map(|active| now.active.unwrap_or(0.0) + active).or(now.active);
             return active.is_some();
         }
-        // Bars, and what it says about itself.
+        // Bars, and remarks.
         line.starts_with('[') || self.section.is_empty() || self.summary
     }
 

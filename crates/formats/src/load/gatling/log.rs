@@ -121,7 +121,7 @@ impl Reader {
     }
 }
 
-/// Where `OK` or `KO` stands: behind two times at least.
+/// The position of `OK` or `KO`: behind two times at least.
 fn status(cells: &[&str]) -> Option<usize> {
     let at = cells.iter().skip(4).position(|cell| matches!(*cell, "OK" | "KO"))? + 4;
     Some(at)

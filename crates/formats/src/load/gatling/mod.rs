@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Of so few requests Gatling's percentiles lie elsewhere between two values; it rounds to milliseconds.
+    /// Of so few requests Gatling's percentiles are interpolated differently between two values; it rounds to milliseconds.
     #[test]
     fn counts_means_and_extremes_of_the_log_are_those_that_gatling_reports() {
         for version in ["3.3", "3.9"] {

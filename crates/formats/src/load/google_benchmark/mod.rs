@@ -1,8 +1,8 @@
 //! Google Benchmark: the console's table (also `--benchmark_counters_tabular`), JSON and CSV.
 //!
 //! `Time` is elapsed time and `CPU` that of the main thread, both of one iteration. With repetitions each run of a benchmark is a
-//! result of its own (`#2`, `#3`), and the aggregates have other names: `time_per_op_mean`, `_median`, `_sd`, `_cv`. A library
-//! that was built for debugging says so: its times are of no use, and the fact `library_build_type` tells.
+//! separate result (`#2`, `#3`), and the aggregates have other names: `time_per_op_mean`, `_median`, `_sd`, `_cv`. A library
+//! that was built for debugging prints it: its times are of no use, and the fact `library_build_type` has it.
 
 mod table;
 
@@ -184,7 +184,7 @@ fn run_of(object: &Map<String, Value>) -> Run {
 /// What an aggregate is called at its end.
 const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 
-/// The benchmark and the aggregate that a name in a table stands for, if the benchmark is known: a name may end like one.
+/// The benchmark and the aggregate that a name in a table means, if the benchmark is known: a name may end like one.
 fn aggregate(name: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let end = AGGREGATES.iter().find(|end| name.ends_with(**end))?;
     let base = name.strip_suffix(end)?;

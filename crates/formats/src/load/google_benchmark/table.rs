@@ -100,7 +100,7 @@ fn figures<'a, 'l>(words: &'a [&'l str]) -> Option<(String, &'a [&'l str])> {
     Some((words.get(..at)?.join(" "), words.get(at..)?))
 }
 
-/// What is said about the machine, above the table.
+/// Facts on the machine, above the table.
 fn context(line: &str, out: &mut Out<'_>) -> bool {
     if let Some(warning) = line.strip_prefix("***WARNING*** ") {
         out.fact("load", "google-benchmark warning", warning);

@@ -29,9 +29,9 @@ Connecting to host 10.0.0.2, port 5201
     read,
 };
 
-/// What stands behind the time stamp of `--timestamps` (or of `ts`), and the line itself without one.
+/// The text after the time stamp of `--timestamps` (or of `ts`), and the line itself without one.
 fn unstamped(line: &str) -> &str {
-    // A verbose report tells its begin.
+    // A verbose report has its begin.
     if line.starts_with(['[', '-', ' ']) || line.starts_with("Time: ") {
         return line;
     }
@@ -48,7 +48,10 @@ fn sniff(head: &Head<'_>) -> Sure {
     let begins = ["Connecting to host ", "Accepted connection from ", "Server listening on "];
     let text =
         head.any(|l| begins.iter().any(|begin| l.contains(begin))) && head.any(|l| text::is_header(unstamped(l)));
-    Sure::Certain.when(json || text)
+    // The end of a report, whose head is cut off: only iperf3 says whose sum a line is.
+    let ends = |l: &str| l.starts_with('[') && (l.ends_with(" sender") || l.ends_with(" receiver"));
+    let tail = head.first().starts_with("[ ") && head.any(text::is_header) && head.any(ends);
+    Sure::Certain.when(json || text || tail)
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

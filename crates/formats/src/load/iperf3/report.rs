@@ -39,7 +39,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Length in seconds: two decimals do not tell a very short one, its rate does.
+    /// Length in seconds: two decimals do not resolve a very short one, its rate does.
     fn seconds(&self) -> Option<f64> {
         let printed = Some(self.end - self.begin).filter(|s| *s >= 0.1);
         let by_rate = || Some(self.bytes? / self.bytes_per_s?).filter(|s| s.is_finite() && *s > 0.0);
@@ -163,7 +163,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds what `side` (`sender` or `receiver`) says.
+    /// Adds the figures of `side` (`sender` or `receiver`).
     pub fn add(&mut self, side: &'static str, part: Part) {
         if self.parts.len() < MOST {
             self.parts.push((side, part));

@@ -110,7 +110,7 @@ impl Reader {
         self.other(line, out)
     }
 
-    /// A line of a stream or of the sum, whose `rest` stands behind its number.
+    /// A line of a stream or of the sum, whose `rest` follows its number.
     fn stream(&mut self, number: u64, id: &str, rest: &str, when: Option<Micros>, out: &mut Out<'_>) -> bool {
         let (role, rest) = match rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
             Some((role, rest)) => (role, rest),

@@ -45,7 +45,7 @@ struct Reader {
     ticker: Ticker,
     /// Seconds from the begin of the first run to that of this one.
     begin: f64,
-    /// When the last progress line was printed, as it says.
+    /// When the last progress line was printed, by its own time.
     last: Option<f64>,
     t: Option<Micros>,
 }
@@ -73,7 +73,7 @@ impl Reader {
                 None => out.fact("load", "pgbench message", message),
             }
         } else {
-            // A second report, or what stands in front of one, begins a second run.
+            // A second report, or the text before one, begins a second run.
             if self.report.is_complete() && report::begins(line) {
                 self.next_run();
             }

@@ -6,7 +6,7 @@ use crate::{
     number,
 };
 
-/// Statements of one script that get results of their own.
+/// Statements of one script that get their own results.
 const MAX_STATEMENTS: usize = 500;
 
 /// What of a report decides how later lines of it are read.
@@ -29,7 +29,7 @@ impl Report {
         Report { results, ..Report::default() }
     }
 
-    /// Whether the throughput has been said.
+    /// Whether the throughput has been printed.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
@@ -122,7 +122,7 @@ impl Report {
         number(count).is_some()
     }
 
-    /// `0.135  0  BEGIN;`: latency, then failures and retries where the title says so.
+    /// `0.135  0  BEGIN;`: latency, then failures and retries where the title has them.
     fn statement(&mut self, line: &str, counts: usize, out: &mut Out<'_>) -> bool {
         let mut rest = line;
         let mut next = || {

@@ -32,7 +32,7 @@ pub fn stamp(line: &str) -> Option<(f64, &str)> {
 
 /// Gives every number of an interval to `take`; false when something in it is not known.
 pub fn values(mut rest: &str, mut take: impl FnMut(Value)) -> bool {
-    // The memory test says only its rate.
+    // The memory test prints only its rate.
     if let Some(rate) = rest.trim_end_matches(',').strip_suffix("B/sec") {
         let value = mega(rate.trim_end_matches(['i', 'M', ' ']));
         value.into_iter().for_each(|v| take(Value::Column(load::transfer_bytes_per_s, v)));
@@ -49,6 +49,9 @@ pub fn values(mut rest: &str, mut take: impl FnMut(Value)) -> bool {
             take(Value::Latency(percent(key).unwrap_or(95.0), ms));
         }
         let key = key.trim();
+        // `err/s 1.00 reconn/s: 0.00`: scripts for TPC-C leave a colon out.
+        let errors = key.split_once("err/s ").and_then(|(_, errors)| number(errors.split(' ').next()?));
+        errors.into_iter().for_each(|errors| take(Value::Column(load::errors_per_s, errors)));
         let word = key.rsplit([' ', ',']).next().unwrap_or(key);
         known = match word {
             "(r/w/o" => three(value, &mut take),

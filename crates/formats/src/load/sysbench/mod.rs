@@ -1,7 +1,7 @@
 //! `sysbench` 0.4, 0.5 and 1.0: intervals, histogram and report of every test.
 //!
 //! Its times are seconds since the threads began. Times of 0.4 and 0.5 are called response times
-//! and carry `ms`; what all versions call MB is 2^20 bytes. Several runs may stand in one file.
+//! and carry `ms`; what all versions call MB is 2^20 bytes. Several runs may be in one file.
 
 mod interval;
 mod report;
@@ -63,6 +63,8 @@ struct Reader {
     begin: f64,
     /// Seconds from the begin of this run to the last interval's end, and that interval's length.
     last: (f64, Option<f64>),
+    /// The distance between the first two lines of intervals.
+    step: Option<f64>,
     /// How long this run took as far as is known.
     ran: f64,
     interval: Option<f64>,
@@ -82,6 +84,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         relative: None,
         begin: 0.0,
         last: (0.0, None),
+        step: step(&input.head()),
         ran: 0.0,
         interval: None,
         offered: None,
@@ -118,6 +121,13 @@ const COLUMNS: &[Place<load::Schema, F64>] = &[
     load::latency_max_ms,
     load::queue_length,
 ];
+
+/// The distance between the first two lines of intervals.
+fn step(head: &str) -> Option<f64> {
+    let mut stamps = head.lines().filter_map(|line| interval::stamp(line).map(|(seconds, _)| seconds));
+    let first = stamps.next()?;
+    stamps.find(|seconds| *seconds != first).map(|second| second - first).filter(|step| *step > 0.0)
+}
 
 impl Reader {
     fn line(&mut self, line_number: u64, raw: &str, out: &mut Out<'_>) {
@@ -183,6 +193,8 @@ impl Reader {
         let (last, mut dt) = self.last;
         if seconds != last {
             let distance = seconds - last;
+            // The log may be cut: its first line is no interval from the start.
+            let distance = self.step.filter(|step| last == 0.0 && distance > 1.5 * step).unwrap_or(distance);
             dt = match usual {
                 Some(usual) if (distance - usual).abs() <= 1.0 => Some(usual),
                 _ => Some(distance).filter(|d| *d > 0.0),
@@ -215,7 +227,7 @@ impl Reader {
     }
 
     /// A line of the histogram. Slot `i` holds what is nearest to `MIN * STEP^i` in its logarithm;
-    /// three decimals do not tell the first ones apart, but each is printed once, in order.
+    /// three decimals do not distinguish the first ones, but each is printed once, in order.
     fn bucket(&mut self, value: f64, count: f64, out: &mut Out<'_>) {
         let step = (MAX_MS / MIN_MS).ln() / f64::from(LAST_SLOT);
         let nearest = ((value.max(MIN_MS) / MIN_MS).ln() / step).round() as i32;

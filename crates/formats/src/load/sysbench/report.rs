@@ -26,7 +26,7 @@ impl Report {
         Report { results, checkpoint, ..Report::default() }
     }
 
-    /// How long the run took, when the report has said it.
+    /// How long the run took, when the report has it.
     pub fn elapsed(&self) -> Option<f64> {
         self.elapsed
     }
@@ -61,7 +61,7 @@ impl Report {
                 self.results.set(out, names::REQUESTS_PER_S, all);
             }
             "Operations performed" => self.operations(rest, out),
-            // An event of a test with transactions is one of them, whose rate stands above.
+            // An event of a test with transactions is one of them, whose rate is above.
             "events per second" | "events/s (eps)" if self.has_rate => {
                 self.results.other(out, "events_per_s", first, "/s");
             }

@@ -47,7 +47,7 @@ struct Reader {
     relative: Option<Relative>,
     /// Time, seconds and operations of the last status.
     last: Option<(Micros, f64, f64)>,
-    /// When the run began, as its first status tells.
+    /// When the run began, by its first status.
     begin: Option<Micros>,
     granularity_ms: f64,
     raw: Option<Seconds>,

@@ -1,4 +1,4 @@
-//! Files that are wrong, and what is said of each.
+//! Invalid files, and their errors.
 
 use super::format;
 use crate::TextFormat;
@@ -18,7 +18,7 @@ device = '{disk}'
 read_bytes_per_s = '{kb} kB/s'
 ";
 
-/// What is said of a file.
+/// The error of a file.
 fn said(text: &str) -> String {
     match TextFormat::parse("mine", "mine.toml", text, "") {
         Ok(_) => panic!("it is accepted:\n{text}"),
@@ -26,7 +26,7 @@ fn said(text: &str) -> String {
     }
 }
 
-/// What is said of the good file with a piece of it changed.
+/// The error of the good file with a piece of it changed.
 fn changed(piece: &str, to: &str) -> String {
     assert!(GOOD.contains(piece), "{piece}");
     said(&GOOD.replacen(piece, to, 1))
@@ -37,7 +37,7 @@ fn the_good_file_is_good() {
     format(GOOD);
 }
 
-/// What is changed in the good file, to what, and what is said then.
+/// What is changed in the good file, to what, and the error then.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("summary = 'mine'\n", "", "mine.toml:1: a format has no `summary`; add `summary = "),
     ("summary = 'mine'", "summary = 5", "mine.toml:1: `summary` is of type integer; expected a text in quotes"),
@@ -48,7 +48,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("summary = 'mine'", "summary = 'mine", "mine.toml:1: "),
     ("begins = ", "begin = ", "mine.toml:3: [recognise] has no key `begin`; did you mean `begins`?"),
-    ("begins = 'minestat \\d+'\n", "", "mine.toml:2: [recognise] says nothing that a text must have"),
+    ("begins = 'minestat \\d+'\n", "", "mine.toml:2: [recognise] has nothing that a text must contain"),
     ("'minestat \\d+'", "'.*'", "mine.toml:2: [recognise] would also take a text that begins `a`"),
     ("'minestat \\d+'", "'\\d+'", "which many programs print; name what only this tool does"),
     ("'minestat \\d+'", "'minestat ('", "mine.toml:3: the pattern `minestat (` cannot be read: unclosed group"),
@@ -60,14 +60,14 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("format = 'iso'", "", "mine.toml:4: [time] has no `format`; add `format = \"iso\"`"),
     ("'iso'", "'isoo'", "mine.toml:5: `format`: `isoo` is not known; did you mean `iso`?"),
     ("'iso'", "'%H:%M'", "mine.toml:5: `format`: `%H:%M`"),
-    ("'iso'", "'%Y-%m-%d'", "mine.toml:5: `format`: `%Y-%m-%d` does not tell the time of day"),
+    ("'iso'", "'%Y-%m-%d'", "mine.toml:5: `format`: `%Y-%m-%d` has no time of day"),
     ("'iso'", "'%Q%'", "mine.toml:5: `format`: `%Q%`"),
     ("'iso'", "'iso'\nzone = 'Europe/Bonn'", "mine.toml:6: `Europe/Bonn` is no time zone"),
     ("'iso'", "'iso'\ninterval = 0", "mine.toml:6: `interval` is of type integer; expected seconds, more than 0"),
     ("'iso'", "'iso'\ndate = '%Y-%m-%d'", "mine.toml:6: `date` is for a group `(?<date>…)` apart"),
     ("'iso'", "'counted'", "mine.toml:5: a pattern has a group `time`, but times are `counted`"),
     ("?<time>", "?<tim>", "mine.toml:5: no pattern has a group `(?<time>…)`"),
-    ("[time]\nformat = 'iso'\n", "", "mine.toml:4: the line tells a time, but there is no [time]"),
+    ("[time]\nformat = 'iso'\n", "", "mine.toml:4: the line has a time, but there is no [time]"),
     ("[[line]]", "[line]", "`line` is of type table; expected a list of tables: each begins with `[[line]]`"),
     ("pattern =", "patern =", "mine.toml:7: [[line]] has no key `patern`; did you mean `pattern`?"),
     ("(?<kb>\\d+)", "(?<kb>\\d{1,9999999}){999}", "it is too large"),
@@ -116,7 +116,7 @@ fn a_file_without_lines_or_rows_is_wrong() {
     let untimed = "summary = 'x'\n[[line]]\npattern = '(?<n>\\d+)'\n[[line.row]]\ntable = 'sched'\nrunnable = '{n}'\n";
     assert!(said(untimed).contains("mine.toml:5: rows of `sched` have a time: add [time]"));
     let counted = "summary = 'x'\n[time]\nformat = 'counted'\n[[line]]\npattern = '(?<n>\\d+)'\n[[line.row]]\ntable = 'sched'\nrunnable = '{n}'\n";
-    assert!(said(counted).contains("mine.toml:3: times are `counted`, but no [[line]] says `sample = true`"));
+    assert!(said(counted).contains("mine.toml:3: times are `counted`, but no [[line]] has `sample = true`"));
     assert!(said(&format!("example = 'other'\n{GOOD}")).contains("mine.toml:1: `example` is not recognised"));
     assert!(said(&format!("decimal = ';'\n{GOOD}")).contains("mine.toml:1: `decimal` is \".\" or \",\""));
 }

@@ -96,7 +96,7 @@ fn what_cannot_be_read_is_noted_with_its_line() {
     let read = read_bytes(&format, text.as_bytes());
     let notes = rows(&read.text, "note").join("\n");
     assert!(notes.contains("\t4\tno pattern matches: nvme0n1: many reads"), "{notes}");
-    assert!(notes.contains("\t10\tno time as [time] says: on Friday"), "{notes}");
+    assert!(notes.contains("\t10\tno time in the form of [time]: on Friday"), "{notes}");
     assert!(notes.contains("\t12\tno time in this line, nor before it"), "{notes}");
     let text = text.replacen("many", "15200", 1);
     let read = read_bytes(&format, text.as_bytes());
@@ -112,7 +112,7 @@ fn a_value_of_a_heading_that_never_came_gives_no_row() {
     assert_eq!(rows(&read.text, "metric").len(), 1, "{}", read.text);
     assert_eq!(read.tally.notes, 2);
     assert!(read.text.contains("jobs.a\t2"), "{}", read.text);
-    assert!(read.text.contains("no line before it told `pool`"), "{}", read.text);
+    assert!(read.text.contains("no line before it had `pool`"), "{}", read.text);
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Engine {
         Engine { given: Given::default(), workers, given_in: FxHashMap::default(), turn: 0 }
     }
 
-    /// Takes the contents of some files at the moment `t` and writes what they tell with those before.
+    /// Takes the contents of some files at the moment `t` and writes rows of them and those before.
     /// `without` are columns of disks that the contents know nothing of.
     pub fn sample(
         &mut self,
@@ -143,7 +143,7 @@ impl Engine {
                 given.set(file.path(), at_boot(*file, content));
             }
             let Some(mut collector) = start(plan, &given) else { continue };
-            // What is wrong with the text is told when it is sampled.
+            // Errors of the text are noted when it is sampled.
             let _ = collector.sample(Tick::new(t, None), &mut rows);
             files.iter().for_each(|(file, content)| given.set(file.path(), content.to_vec()));
             let _ = collector.sample(Tick::new(t, Some(uptime_s)), &mut rows);
@@ -162,7 +162,7 @@ impl Engine {
         };
         for (content, dt) in [(zeroed(stat), None), (stat.to_vec(), Some(1.0))] {
             given.set(Saved::Stat.path(), content);
-            // What is wrong with the text is told when it is sampled.
+            // Errors of the text are noted when it is sampled.
             let _ = collector.sample(Tick::new(t, dt), &mut rows);
         }
         out.since_boot(true);

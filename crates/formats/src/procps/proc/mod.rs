@@ -61,7 +61,7 @@ const MAX_LINES_OF_STAT: usize = 16;
 fn sniff(head: &Head<'_>) -> Sure {
     let mut known = 0;
     let mut named = false;
-    let mut weak = 0;
+    let (mut weak, mut old) = (0, 0);
     let mut last = None;
     for line in head.lines().take(12) {
         named |= matches!(saved::marker(line), Some(Marker::File(_)));
@@ -74,10 +74,15 @@ fn sniff(head: &Head<'_>) -> Sure {
         match Saved::of(text) {
             // Names and numbers are in many texts.
             Some(Saved::Vmstat | Saved::Meminfo | Saved::Uptime) => weak += 1,
+            Some(file @ Saved::Softnet) if saved::is_old_softnet(text) => {
+                // Dumps of memory have numbers like these: two lines have them at the same places.
+                old += 1;
+                (known, last) = (known + usize::from(old == 2), Some(file));
+            }
             Some(file) => (known, last) = (known + 1, Some(file)),
             None if saved::marker(line).is_some() || text.trim_matches(['#', '*', '=', '-', ' ']).is_empty() => {}
             None if last.is_some_and(|f: Saved| f.goes_on(text)) => {}
-            None if known + weak == 0 => return Sure::No,
+            None if known + weak + old == 0 => return Sure::No,
             None => {}
         }
     }
@@ -121,7 +126,7 @@ struct Reader {
     /// A line of PID/stat that goes on.
     partial: Option<(u64, String, usize)>,
     singles: FxHashMap<Saved, Option<Single>>,
-    /// The uptime at some moment: it tells the others where there are no stamps.
+    /// The uptime at some moment: the others follow from it where there are no stamps.
     clock: Option<(f64, Micros)>,
 }
 
@@ -207,6 +212,10 @@ impl Reader {
 
     /// Whether `line` begins a file that the moment at hand has already.
     fn again(&self, file: Saved, line: &str) -> bool {
+        // Its lines say no CPU: they follow each other.
+        if file == Saved::Softnet && self.current == Some(file) && saved::is_old_softnet(line) {
+            return false;
+        }
         let at = self.group.files.iter().position(|(f, _)| *f == file);
         at.is_some_and(|at| self.current != Some(file) || self.group.keys[at] == file.key(line))
     }
@@ -231,6 +240,10 @@ impl Reader {
         match (file, self.current) {
             (Some(file), _) => self.start(file, line, out),
             (None, Some(current)) if current.goes_on(line) => {
+                if current == Saved::Softirqs && self.named != Some(current) && !saved::is_softirq(line) {
+                    self.split(out);
+                }
+                let current = self.current.unwrap_or(current);
                 let current = if current == Saved::Interrupts && saved::is_softirq(line) {
                     self.rename(Saved::Interrupts, Saved::Softirqs)
                 } else {
@@ -244,7 +257,7 @@ impl Reader {
         true
     }
 
-    /// The file when a marker, or the file at hand, says better than the line.
+    /// The file when a marker, or the file at hand, identifies it better than the line.
     fn refine(&self, file: Saved, line: &str) -> Saved {
         match (file, self.named, self.current) {
             (Saved::Pressure, Some(named), _) if named.path().contains("pressure") => named,
@@ -265,6 +278,18 @@ impl Reader {
             }
             None => from,
         }
+    }
+
+    /// What was taken for soft interrupts has a line that none of them has: it is the next reading of interrupts.
+    fn split(&mut self, out: &mut Out<'_>) {
+        let only_header = |content: &[u8]| content.iter().filter(|b| **b == b'\n').count() == 1;
+        let at = self.group.files.iter().position(|(f, content)| *f == Saved::Softirqs && only_header(content));
+        let Some(at) = at.filter(|_| self.has(Saved::Interrupts)) else { return };
+        let (_, content) = self.group.files.remove(at);
+        self.group.keys.remove(at);
+        self.flush(out);
+        let header = String::from_utf8_lossy(&content).trim_end().to_owned();
+        self.start(Saved::Interrupts, &header, out);
     }
 
     /// Takes a line that names its file by itself.

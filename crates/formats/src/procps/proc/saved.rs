@@ -1,6 +1,6 @@
 //! Which file of /proc a line is from.
 
-use crate::number;
+use crate::{number, stamp};
 
 /// A file of /proc that can be read from a saved copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub enum Saved {
     PressureIo,
     PressureIrq,
     PressureMemory,
-    /// One of the above, which its content does not tell.
+    /// One of the above, which its content does not show.
     Pressure,
     Uptime,
     Softnet,
@@ -66,7 +66,7 @@ const NETSTAT: &[&str] = &["TcpExt:", "IpExt:", "MPTcpExt:"];
 const SOCKSTAT: &[&str] =
     &["sockets:", "TCP:", "UDP:", "UDPLITE:", "RAW:", "FRAG:", "TCP6:", "UDP6:", "RAW6:", "FRAG6:", "UDPLITE6:"];
 
-/// What a line above a file's content says.
+/// The file named in a line above its content.
 #[derive(Debug, PartialEq)]
 pub enum Marker {
     File(Saved),
@@ -119,7 +119,7 @@ impl Saved {
         if first.starts_with("Inter-|") {
             return Some(NetDev);
         }
-        if first.len() == 8 && softnet_cpu(line).is_some() {
+        if first.len() == 8 && (softnet_cpu(line).is_some() || is_old_softnet(line)) {
             return Some(Softnet);
         }
         if digits(first) {
@@ -190,13 +190,14 @@ impl Saved {
                 let figures = line.rsplit_once(':').map_or("", |(_, f)| f);
                 line.contains('|') || figures.split_ascii_whitespace().filter(|w| number(w).is_some()).count() >= 10
             }
-            Interrupts | Softirqs => labelled,
+            // `timestamp: 1424904529.913` begins the next reading.
+            Interrupts | Softirqs => labelled && stamp(line).is_none_or(|stamp| !stamp.rest.is_empty()),
             Meminfo => labelled && line.split_ascii_whitespace().count() <= 3,
             _ => false,
         }
     }
 
-    /// What tells the first line of the file from the others: when it comes again, so does the file.
+    /// What identifies the first line of the file: when it comes again, so does the file.
     pub fn key(self, line: &str) -> String {
         let mut words = line.split_ascii_whitespace();
         let mut word = || words.next().unwrap_or("");
@@ -215,14 +216,24 @@ impl Saved {
     }
 }
 
-/// The CPU of a line of /proc/net/softnet_stat, as it stands there: 13 or more hexadecimal numbers of which the fourth to
-/// the eighth are no longer used. Kernels before 5.10 did not print the CPU; of those a line alone says too little.
+/// The CPU of a line of /proc/net/softnet_stat, as in the file: 13 or more hexadecimal numbers of which the fourth to
+/// the eighth are no longer used. Kernels before 5.10 did not print the CPU; of those a line alone is not enough.
 fn softnet_cpu(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let number = |word: &&str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
     let unused = words.get(3..8)?.iter().all(|word| *word == "00000000");
     let cpu = words.get(12).filter(|cpu| cpu.starts_with("0000"))?;
     (unused && words.len() < 20 && words.iter().all(number)).then_some(*cpu)
+}
+
+/// Whether a line is one of /proc/net/softnet_stat of kernels before 5.10: 9 to 11 hexadecimal numbers and no CPU, so that one
+/// alone is no proof.
+pub fn is_old_softnet(line: &str) -> bool {
+    let number = |word: &str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let words = line.split_ascii_whitespace();
+    (9..=11).contains(&words.clone().count())
+        && words.clone().all(number)
+        && words.skip(3).take(5).all(|word| word == "00000000")
 }
 
 /// Whether `line` is the header of /proc/interrupts and /proc/softirqs.
@@ -277,7 +288,8 @@ mod tests {
                 "000002bb 00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000000 00000000",
                 Some(Softnet),
             ),
-            ("000002bb 00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000", None),
+            ("000002bb 00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000", Some(Softnet)),
+            ("000002bb 00000001 00000000 00000000 00000000 00000000 00000000 00000000", None),
             ("Sat Nov 21 08:19:03 UTC 2026", None),
             ("1795249143", None),
             ("total used free", None),

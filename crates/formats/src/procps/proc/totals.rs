@@ -1,4 +1,4 @@
-//! Counters of which there is one reading only, and no way to tell since when: they become metrics.
+//! Counters of which there is one reading only, and no start time: they become metrics.
 
 use fenxi_model::Micros;
 
@@ -58,7 +58,7 @@ pub fn write(file: Saved, content: &[u8], t: Micros, out: &mut Out<'_>) {
         Saved::Vmstat | Saved::Snmp6 => text.lines().for_each(|l| totals.named(file, l)),
         Saved::Snmp | Saved::Netstat => totals.pairs(file, &text),
         Saved::Interrupts | Saved::Softirqs => totals.grid(file, &text),
-        Saved::Softnet => text.lines().for_each(|l| totals.softnet(l)),
+        Saved::Softnet => text.lines().enumerate().for_each(|(nth, l)| totals.softnet(nth, l)),
         Saved::Schedstat => text.lines().for_each(|l| totals.sched(l)),
         Saved::Pressure | Saved::PressureCpu | Saved::PressureIo | Saved::PressureMemory | Saved::PressureIrq => {
             text.lines().for_each(|l| totals.pressure(file, l))
@@ -106,10 +106,11 @@ impl Totals<'_, '_> {
     }
 
     /// Hexadecimal numbers; which are used is known by their places.
-    fn softnet(&mut self, line: &str) {
+    fn softnet(&mut self, nth: usize, line: &str) {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let hex = |at: usize| words.get(at).and_then(|word| u32::from_str_radix(word, 16).ok());
-        let Some(cpu) = hex(12) else { return };
+        // Before 5.10 the kernel did not print the CPU.
+        let cpu = hex(12).map_or(nth, |cpu| cpu as usize);
         for (name, at) in SOFTNET {
             self.add(&format!("softnet.{name}"), &format!("cpu={cpu}"), hex(*at).map(f64::from));
         }

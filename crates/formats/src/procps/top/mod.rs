@@ -3,9 +3,9 @@
 //! A frame begins with its time of day and shows what happened since the frame before. The first one
 //! of a run has none before it: up to procps 3.2 it shows averages since boot, and the processes'
 //! since their start, which are kept apart; later versions look back a fraction of a second that they
-//! do not tell, so its rows have no `dt`.
+//! do not show, so its rows have no `dt`.
 //!
-//! `%CPU` is in percent of one CPU, as top prints it unless told otherwise (`I`); busybox means all
+//! `%CPU` is in percent of one CPU, as top prints it without `I`; busybox means all
 //! CPUs, so its figures go to `metric`.
 
 mod summary;
@@ -50,6 +50,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     if head.any(procps) || head.any(busybox) && head.any(|l| l.starts_with("CPU:")) {
         Sure::Certain
     } else if head.any(old) && head.any(|l| load::load(l).is_some()) && head.has_words("SIZE RSS SHARE") {
+        Sure::Likely
+    } else if head.has_words("VIRT RES SHR S %CPU %MEM TIME+ COMMAND") {
+        // The list alone, as people cut it out.
         Sure::Likely
     } else {
         Sure::No
@@ -245,7 +248,7 @@ impl Reader {
                     _ => t,
                 };
                 let ticked = self.ticker.tick(t);
-                // Nothing tells how long it was between two frames of one second only.
+                // The time between two frames of one second is unknown.
                 (t, self.short_s.or(ticked.filter(|_| behind.is_none())))
             }
             None => self.moments.next(out),
@@ -302,7 +305,7 @@ impl Reader {
         };
         let busybox = self.kind == Kind::Busybox;
         if self.in_threads {
-            // The number of a thread stands under PID; only TGID is the process's.
+            // The number of a thread is under PID; only TGID is the process's.
             task.tid = task.tid.or(task.pid.take());
         }
         let cpu = task.cpu.filter(|_| !busybox);

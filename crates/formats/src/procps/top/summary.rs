@@ -138,7 +138,7 @@ pub fn memory(line: &str) -> Option<Vec<(Place<mem::Schema, F64>, f64)>> {
     (!values.is_empty()).then_some(values)
 }
 
-/// The lines of memory and swap where both stand in one, as with wide output and `1`.
+/// The lines of memory and swap where both are in one, as with wide output and `1`.
 pub fn abreast(line: &str) -> Option<(&str, &str)> {
     let at = line.find("iB Swap")?.checked_sub(1)?;
     if at == 0 { None } else { line.split_at_checked(at) }

@@ -7,7 +7,7 @@ use crate::{Field, Layout, col, number};
 /// No version has more columns.
 pub const MOST: usize = 32;
 /// No version has fewer.
-pub const LEAST: usize = 13;
+pub const MIN_COLUMNS: usize = 13;
 
 const KIB: f64 = 1024.0;
 
@@ -44,7 +44,7 @@ fn known(unit: f64) -> [Field; 22] {
 const ORDER: [&str; 18] =
     ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu"];
 
-/// How translations call inactive memory, which tells `-a` from the usual columns.
+/// How translations call inactive memory, which distinguishes `-a` from the usual columns.
 const INACTIVE: &[&str] = &["inact", "inakt", "nieakt", "inativ", "비활", "不活动"];
 
 /// Whether `line` names the columns, in English or a translation that keeps these names.

@@ -1,7 +1,7 @@
 //! `vmstat` of Linux (procps), with any of its switches, of every version since 2.0.
 //!
-//! The first line of a run is an average since the system's boot. Nothing in the text says that `-y`
-//! left it out, so it is kept apart unless the command itself stands above (`$ vmstat -y 5`). Headers
+//! The first line of a run is an average since the system's boot. The text does not show that `-y`
+//! left it out, so it is kept apart unless the command itself is above (`$ vmstat -y 5`). Headers
 //! are repeated after every screenful; one that comes too early begins another run.
 //!
 //! The unit of `-S` is not printed either: KiB is assumed. `bi` and `bo` are KiB whatever the unit.
@@ -50,8 +50,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     if translated || head.any(slabs::is_header) { Sure::Likely } else { Sure::No }
 }
 
-/// A screen of fewer lines than this is nobody's: a header that comes sooner begins another run.
-const LEAST_PAGE: u64 = 10;
+/// A screen of fewer lines than this is too short: a header that comes sooner begins another run.
+const MIN_PAGE: u64 = 10;
 
 /// What the lines under the last header are.
 enum Section {
@@ -71,7 +71,7 @@ enum Section {
 
 struct Reader {
     section: Section,
-    /// The switches of the command, where it stands above its output.
+    /// The switches of the command, where it is above its output.
     command: Command,
     clock: Clock,
     /// Lengths of intervals, where lines have times.
@@ -83,7 +83,7 @@ struct Reader {
     page: Option<u64>,
     /// Lines of figures since the run began.
     in_run: u64,
-    /// The moment of the last time stamp on a line of its own, until the next line of figures.
+    /// The moment of the last time stamp on a separate line, until the next line of figures.
     begun: Option<Micros>,
     last: Option<Micros>,
     /// The first cache of a list: when it comes again, so does the list.
@@ -124,14 +124,14 @@ fn seconds(line: &str) -> Option<f64> {
     let mut values = [0.0; columns::MOST];
     // The usual line first: looking for a time where there is none costs more than the figures.
     let (n, rest) = columns::figures(line, &mut values);
-    if n >= columns::LEAST
+    if n >= columns::MIN_COLUMNS
         && let Some(behind) = stamp(rest)
     {
         return Some(behind.when.seconds());
     }
     let before = stamp(line);
     let (n, rest) = columns::figures(before.as_ref().map_or(line, |s| s.rest), &mut values);
-    if n < columns::LEAST {
+    if n < columns::MIN_COLUMNS {
         return None;
     }
     before.or_else(|| stamp(rest)).map(|s| s.when.seconds())
@@ -142,7 +142,7 @@ impl Reader {
         let mut values = [0.0; columns::MOST];
         // The usual line first: nothing but figures, and perhaps a time behind them.
         let (n, rest) = columns::figures(line, &mut values);
-        if n >= columns::LEAST && self.figures(number, line, None, &mut values[..n], rest, out) {
+        if n >= columns::MIN_COLUMNS && self.figures(number, line, None, &mut values[..n], rest, out) {
             return;
         }
         let line = line.trim().trim_start_matches("^C").trim_start();
@@ -157,7 +157,7 @@ impl Reader {
                 return;
             }
             let (n, rest) = columns::figures(stamp.rest, &mut values);
-            if n >= columns::LEAST && self.figures(number, line, Some(&stamp.when), &mut values[..n], rest, out) {
+            if n >= columns::MIN_COLUMNS && self.figures(number, line, Some(&stamp.when), &mut values[..n], rest, out) {
                 return;
             }
         }
@@ -248,7 +248,7 @@ impl Reader {
     /// A header came: it is the next page's, or begins another run.
     fn turn_page(&mut self) {
         let lines = std::mem::take(&mut self.in_page);
-        let early = self.page.is_some_and(|page| lines != page) || lines < LEAST_PAGE;
+        let early = self.page.is_some_and(|page| lines != page) || lines < MIN_PAGE;
         if early {
             self.new_run();
         } else {
@@ -263,7 +263,7 @@ impl Reader {
         self.ticker.restart();
     }
 
-    /// A time stamp on a line of its own, as loops and OSWatcher print before they begin a run.
+    /// A time stamp on a separate line, as loops and OSWatcher print before they begin a run.
     fn begin_at(&mut self, t: Micros) {
         self.begun = Some(t);
         self.section = Section::Other;
@@ -334,7 +334,7 @@ impl Reader {
             let dt = self.ticker.tick(t);
             return (t, dt.filter(|_| !boot));
         }
-        // A stamp above the run says when it began.
+        // A stamp above the run is its begin.
         let base = self.begun.take().or(self.last);
         let base = base.unwrap_or_else(|| Relative::elapsed(out).after(0.0));
         let dt = if boot { None } else { Some(self.interval(out)) };

@@ -20,7 +20,7 @@ const LABELS: &[(&str, Saved, &str)] = &[
     ("inactive memory", Saved::Meminfo, "Inactive"),
     ("free memory", Saved::Meminfo, "MemFree"),
     ("buffer memory", Saved::Meminfo, "Buffers"),
-    // The page cache, whatever its name says.
+    // The page cache, whatever its name.
     ("swap cache", Saved::Meminfo, "Cached"),
     ("total swap", Saved::Meminfo, "SwapTotal"),
     ("free swap", Saved::Meminfo, "SwapFree"),
@@ -77,7 +77,7 @@ pub enum Kind {
     Labelled,
     /// A disk and its ten figures.
     Disks,
-    /// A partition's four figures; its name stands in the header.
+    /// A partition's four figures; its name is in the header.
     Partition(String),
 }
 

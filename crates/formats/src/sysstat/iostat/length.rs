@@ -1,23 +1,23 @@
-//! How long iostat's reports are, where nothing but its basic columns tells.
+//! How long iostat's reports are, where only its basic columns show it.
 
 use crate::{Splitter, banner, number};
 
 /// A first report that is this many times as long as the others is the one since boot.
 const MUCH_LONGER: f64 = 3.0;
-/// The shortest uptime that a first report of its own is taken for, in seconds.
+/// The shortest uptime that a separate first report is taken for, in seconds.
 const SHORTEST_UPTIME: f64 = 60.0;
 
-/// What the begin of an input says about its reports.
+/// Properties of the reports by the begin of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Lengths {
-    /// Length of all but the first report in seconds, when it can be told.
+    /// Length of all but the first report in seconds, when it is known.
     pub(super) usual: Option<f64>,
     /// Whether the first report is a sample as the others are (`-y`), rather than the average since boot; None where its length
-    /// cannot be told.
+    /// is unknown.
     pub(super) first_is_sample: Option<bool>,
 }
 
-/// Tells lengths from what was moved over what was moved per second, which basic reports both have.
+/// Derives lengths from what was moved over what was moved per second, which basic reports both have.
 pub(super) fn lengths(head: &str) -> Lengths {
     let mut splitter = Splitter::default();
     let mut places = None;

@@ -16,7 +16,10 @@ use super::{
     headers::Headers,
     times::{Stamp, Times, moment},
 };
-use crate::{Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, civil_time};
+use crate::{
+    Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, civil_time, number,
+    procps::moments::is_prompt, unix::times::interval_of,
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -67,6 +70,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         open: false,
         run: Run::Unknown,
         blank_lines: 0,
+        apart: false,
         device: String::new(),
         join: Join::new(&disk::TABLE, Some(disk::device), columns::JOINED),
     };
@@ -131,6 +135,8 @@ struct Reader {
     run: Run,
     /// Blank lines since the banner.
     blank_lines: u32,
+    /// Whether a blank line stands between the last table and what comes.
+    apart: bool,
     /// The name that stood on a line of its own, as too long for its column or by `-h`.
     device: String,
     join: Join<disk::Schema>,
@@ -142,6 +148,7 @@ impl Reader {
         let first = fields.get(0);
         if fields.is_empty() {
             self.blank_lines = self.blank_lines.saturating_add(1);
+            self.apart = true;
         } else if first == "avg-cpu:" {
             let make = || section(Kind::Cpu, Layout::new(FORMAT.name, fields.from(1).iter(), columns::CPU));
             self.header(line, make, out);
@@ -164,11 +171,21 @@ impl Reader {
     /// A line that is neither a header nor has as many values as the header has columns.
     fn other(&mut self, number: u64, line: &str, out: &mut Out<'_>) {
         let Some(stamp) = stamp(line) else {
+            if is_prompt(line.trim(), "iostat") {
+                if let Some(seconds) = interval_of(line, "iostat", "jofgp") {
+                    self.times.usual_is(seconds);
+                }
+                return;
+            }
             let why = match self.headers.current() {
                 None => "no values without a header line",
                 Some(_) => "other than the columns of the header line",
             };
             out.unknown(number, line, why);
+            // Other text below a table ends it: figures in it are none of devices.
+            if self.apart {
+                self.headers.leave();
+            }
             return;
         };
         self.times.stamp(stamp, out);
@@ -181,6 +198,7 @@ impl Reader {
         let section = self.headers.enter(line, make);
         let begins = !self.open || section.report == self.report;
         section.report = self.report + u64::from(begins);
+        self.apart = false;
         if begins {
             self.begin(out);
         }
@@ -222,6 +240,9 @@ impl Reader {
             }
             Kind::Device | Kind::Filesystem => return false,
         };
+        if !values.iter().all(is_value) {
+            return false;
+        }
         let name = name.strip_prefix("/dev/").unwrap_or(name);
         if *kind == Kind::Part {
             layout.join(out, number, at, &values, name, &mut self.join);
@@ -236,6 +257,17 @@ impl Reader {
         }
         true
     }
+}
+
+/// Whether a cell can stand in a column of numbers: one, with the suffix of `-h` or a percent sign, or a mark that there is none.
+fn is_value(cell: &str) -> bool {
+    let bytes = cell.as_bytes();
+    let begins = matches!(bytes.first(), Some(b'0'..=b'9' | b'.' | b'-' | b'n'));
+    begins && (number(cell).is_some() || matches!(cell, "-" | "nan" | "-nan") || suffixed(cell).is_some())
+}
+
+fn suffixed(cell: &str) -> Option<f64> {
+    number(cell.trim_end_matches('\0').trim_end_matches(['%', 'k', 'K', 'M', 'G', 'T', 'P']))
 }
 
 fn section(kind: Kind, layout: Layout) -> Section {

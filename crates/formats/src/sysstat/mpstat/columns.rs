@@ -4,7 +4,7 @@ use fenxi_model::{Place, catalog::cpu, place::F64};
 
 use crate::{Field, col};
 
-/// Columns of the CPU report. The topology of `-T` says the same in every report.
+/// Columns of the CPU report. The topology of `-T` is the same in every report.
 pub(in super::super) const CPU: &[Field] = &[
     col("%usr", &cpu::TABLE, cpu::usr),
     col("%user", &cpu::TABLE, cpu::usr),

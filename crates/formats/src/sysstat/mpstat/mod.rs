@@ -62,7 +62,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(head.any(|line| header(line, interrupts)))
 }
 
-/// What stands under a header line.
+/// The layout under a header line.
 enum Section {
     /// Shares and rates of each CPU; `all` is for the row of all of them, which has no topology.
     Cpu { each: Layout, all: Layout },
@@ -130,7 +130,7 @@ fn new_join() -> Join<cpu::Schema> {
     Join::new(&cpu::TABLE, Some(cpu::cpu), JOINED)
 }
 
-/// What the begin of the input says about the sections to come.
+/// The sections to come, by the begin of the input.
 #[derive(Default)]
 struct Overview {
     /// There is a section of all interrupts together.
@@ -199,7 +199,7 @@ impl Reader {
             (self.prefix, self.begin, self.last, self.cpus) = (Prefix::default(), None, None, banner.cpus);
             self.headers.leave();
         } else if let Some(change) = line.trim().strip_prefix("<<").and_then(|line| line.strip_suffix(">>")) {
-            // Not sysstat's own, but `fenxi watch mpstat` says it in between.
+            // Not sysstat's own, but `fenxi watch mpstat` prints it in between.
             out.event(self.t, "fact changed", "mpstat", change);
         } else if !is_average(line) {
             out.unknown(number, line, "no time at the beginning of the line");
@@ -349,7 +349,7 @@ fn interrupts<S: AnySchema>(
     }
 }
 
-/// What stands under a header line.
+/// The layout under a header line.
 fn section(fields: &Fields<'_>, by_cpu: bool) -> Section {
     let columns = || fields.from(1).iter();
     let shares = || columns().filter(|name| !matches!(*name, "CORE" | "SOCK" | "NODE"));

@@ -51,11 +51,11 @@ pub(in super::super) enum Column {
     Value(usize, f64),
     /// Clock ticks that the task waited for block I/O.
     Delay(usize),
-    /// Says the same of a process in the rows of all its threads.
+    /// Repeats a value of a process in the rows of all its threads.
     OfProcess(usize, f64),
     /// Wanted nowhere.
     Skip,
-    /// A number without a column of its own, by its name.
+    /// A number without its own column, by its name.
     Metric(String),
 }
 

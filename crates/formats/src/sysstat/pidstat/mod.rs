@@ -1,11 +1,11 @@
 //! `pidstat` of sysstat: processes, and with `-t` their threads.
 //!
-//! Each switch gives a section of its own, `-h` one line for each task. A block begins with a header
+//! Each switch gives a separate section, `-h` one line for each task. A block begins with a header
 //! line that carries the time of the interval's begin; its lines carry the end. A block whose header
 //! and lines carry the same time is the average since the tasks began.
 //!
 //! Traps: a section has only the tasks that did something of its kind. The row of a thread does not
-//! name its process, which stands above it, unless that was left out. `-I` divides `%CPU`, but not
+//! name its process, which is above it, unless that was left out. `-I` divides `%CPU`, but not
 //! its parts, by the number of CPUs. What may not be read of another user's process is -1.
 
 mod columns;
@@ -222,7 +222,7 @@ fn who<'f>(columns: &[Column], fields: &Fields<'f>) -> (Id, &'f str) {
     (Id { pid: id(&Column::Pid), tid: id(&Column::Tid) }, cell(&Column::Uid))
 }
 
-/// A share with its sign, or a size with a unit of its own, as the column would have it (`--human`).
+/// A share with its sign, or a size with its own unit, as the column would have it (`--human`).
 #[cold]
 fn human(column: &Column, cell: &str) -> Option<f64> {
     match (cell.strip_suffix('%'), column) {

@@ -13,13 +13,13 @@ use crate::Out;
 const MAX_TASKS: usize = 1 << 18;
 /// The longest name of a program that the kernel keeps.
 const MAX_COMM: usize = 15;
-/// The least CPU time, in percent, whose printed figures tell whether `%CPU` was divided.
+/// The smallest CPU time, in percent, whose printed figures show whether `%CPU` was divided.
 const TELLING: f64 = 0.2;
 
 /// Which task a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) struct Id {
-    /// NULL for a thread whose process cannot be told.
+    /// NULL for a thread whose process is unknown.
     pub(in super::super) pid: Option<i64>,
     pub(in super::super) tid: Option<i64>,
 }
@@ -41,7 +41,7 @@ pub(in super::super) struct Tasks {
     /// The first `used` ones are of this block; the others are kept for their memory.
     tasks: Vec<Task>,
     used: usize,
-    /// Whether `%CPU` is of all CPUs (`-I`) in this file, once a block has told it.
+    /// Whether `%CPU` is of all CPUs (`-I`) in this file, once a block has shown it.
     of_all: Option<bool>,
 }
 
@@ -136,7 +136,7 @@ impl Task {
     }
 }
 
-/// Whether `%CPU` was divided by the number of CPUs, as most of the CPU time of its tasks says: then it is half of its parts
+/// Whether `%CPU` was divided by the number of CPUs, by most of the CPU time of its tasks: then it is half of its parts
 /// or less. None when no task was busy. The switch holds for a whole file, while a single task's figures may be odd.
 fn is_of_all(tasks: &[Task]) -> Option<bool> {
     let busy = tasks.iter().map(|task| (task.values[CPU], task.sum_of_parts())).filter(|(_, sum)| *sum >= TELLING);

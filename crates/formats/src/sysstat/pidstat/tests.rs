@@ -90,7 +90,7 @@ proptest! {
             }
         }
         let read = read(&FORMAT, text.as_bytes());
-        // Without a task there is nothing to take, which is said.
+        // Without a task there is nothing to take, which is noted.
         prop_assert_eq!(read.tally.notes, u64::from(expected.is_empty()), "{}", read.text);
         let mut given: Vec<_> = rows(&read.text, "process").into_iter().map(|row| {
             let c = |name: &str| cell(&row, name).to_owned();

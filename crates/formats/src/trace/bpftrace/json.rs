@@ -22,7 +22,7 @@ pub(super) fn line(text: &str) -> Option<Line> {
     KINDS.contains(&line.kind.as_str()).then_some(line)
 }
 
-/// What a line says.
+/// The content of a line.
 pub(super) enum Item {
     Number {
         name: String,

@@ -69,6 +69,9 @@ fn bucket(line: &str) -> Option<(Option<f64>, Option<f64>, f64)> {
     }
     let count = number(count.trim())?;
     let bounds = bounds.strip_prefix(['[', '('])?;
+    if let Some((lo, last)) = bounds.split_once(',').filter(|_| closed) {
+        return Some((Some(bound(lo)?), Some(bound(last)? + 1.0), count));
+    }
     if closed {
         let value = bound(bounds)?;
         return Some((Some(value), Some(value + 1.0), count));
@@ -81,7 +84,8 @@ fn bucket(line: &str) -> Option<(Option<f64>, Option<f64>, f64)> {
 /// `512`, `-4`, `2K`, `1M`.
 fn bound(text: &str) -> Option<f64> {
     let text = text.trim();
-    let power = text.bytes().last().and_then(|last| b"KMGTPE".iter().position(|suffix| *suffix == last));
+    let power =
+        text.bytes().last().and_then(|last| b"KMGTPE".iter().position(|suffix| suffix.eq_ignore_ascii_case(&last)));
     match power {
         Some(power) => Some(number(text.get(..text.len() - 1)?)? * 1024f64.powi(power as i32 + 1)),
         None => number(text),
@@ -212,7 +216,7 @@ impl Reader {
 
     fn number(&mut self, name: &str, key: Option<&str>, value: f64, out: &mut Out<'_>) {
         if let Some(key) = key.filter(|key| holds_stack(key)) {
-            // Each stack is told apart by its frames, of which there may be very many.
+            // Each stack is identified by its frames, of which there may be very many.
             if self.stacks.is_empty() {
                 self.stacks_at = self.moment(&format!("@{name}"), out);
             } else if self.stacks.is_full() {

@@ -5,7 +5,7 @@ use fenxi_model::Micros;
 use super::{Log, Logged, change};
 use crate::{Out, generic::labels::Labels, number};
 
-/// Whether only JDK 8 prints it: a collection in brackets that says how long it took.
+/// Whether only JDK 8 prints it: a collection in brackets with how long it took.
 pub(super) fn is_own(line: &str) -> bool {
     let (_, text) = begin(line);
     (text.starts_with("[GC ") || text.starts_with("[Full GC")) && text.contains(" secs]")
@@ -37,7 +37,7 @@ fn begin(line: &str) -> (Option<Logged<'_>>, &str) {
     (when, rest)
 }
 
-/// Lines of details that are no figures of their own here.
+/// Lines of details that are no separate figures here.
 const DETAILS: &[&str] = &[
     "Java HotSpot(TM)",
     "OpenJDK ",
@@ -180,7 +180,7 @@ fn cause(inner: &str) -> (String, &str) {
     (kind, cause)
 }
 
-/// What stands in the brackets with which `text` begins, and what is behind them; there may be more inside: `(System.gc())`.
+/// The content of the brackets with which `text` begins, and what is behind them; there may be more inside: `(System.gc())`.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('(')?;
     let mut depth = 1;

@@ -46,7 +46,7 @@ fn decorate<'a>(found: &mut Line<'a>, text: &'a str) {
     } else if text.len() >= 23 && text.contains('T') && text.starts_with(|c: char| c.is_ascii_digit()) {
         found.when = Some(Logged::Stamp(text));
     } else if let Some(seconds) = uptime(text) {
-        // A time says more.
+        // A time has precedence.
         found.when = found.when.or(Some(Logged::Uptime(seconds)));
     } else if text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b == b',')
@@ -119,7 +119,7 @@ fn collection(t: Option<Micros>, line: &Line<'_>, text: &str, log: &mut Log, out
     if line.tags == "gc,heap" || line.tags == "gc,metaspace" {
         return spaces(t, text, out);
     }
-    // What begins says nothing yet.
+    // The begin has no figures yet.
     if line.tags == "gc,start" {
         return;
     }

@@ -1,9 +1,9 @@
 //! `lockstat` of Solaris, illumos and FreeBSD: contention, holding and, with `-I`, a profile.
 //!
 //! One run gives a table for each kind of event. The printed shares are of events, or with `-P` of
-//! time, which nothing tells; they are computed again from the numbers. In distributions the value
+//! time, without a mark; they are computed again from the numbers. In distributions the value
 //! beside a bar is the upper bound of its bucket. With `-g` every function counts what those that it
-//! called did too; such rows have an event of their own, as they do not add up. `-p` and `-T` do not
+//! called did too; such rows have a separate event, as they do not add up. `-p` and `-T` do not
 //! say in which unit they print: times are nanoseconds, and spins are turns of a loop as on Solaris.
 
 mod line;
@@ -100,7 +100,7 @@ struct Table {
     event: String,
     /// All events of this kind.
     events: Option<f64>,
-    /// What the rows of a profile show so far, to tell how many CPUs were sampled.
+    /// What the rows of a profile show so far, to find how many CPUs were sampled.
     shown: f64,
     cpus: FxHashSet<String>,
 }
@@ -226,7 +226,7 @@ impl Reader {
             }
             return true;
         }
-        // A frame alone stands far to the right, or wherever a document put it.
+        // A frame alone is far to the right, or wherever a document put it.
         let frame = text.trim();
         let plausible = !frame.contains(' ') && number(frame).is_none() && record.frames.len() < MAX_FRAMES;
         if plausible {
@@ -288,7 +288,7 @@ impl Reader {
         }
     }
 
-    /// A line of `-p` is a record of its own; how long the run observed is not known.
+    /// A line of `-p` is a separate record; how long the run observed is not known.
     fn plain(&mut self, plain: &Plain<'_>, out: &mut Out<'_>) {
         self.end_of_record();
         self.table.event = line::numbered(plain.code).into_owned();
@@ -394,7 +394,7 @@ impl Reader {
 }
 
 impl Table {
-    /// The time that one sample of a profile stands for: every CPU is sampled all the time. Known
+    /// The time that one sample of a profile represents: every CPU is sampled all the time. Known
     /// only where all samples are shown.
     fn sample_s(&self, seconds: Option<f64>) -> Option<f64> {
         let all = self.events == Some(self.shown) && self.shown > 0.0;

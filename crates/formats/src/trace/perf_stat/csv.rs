@@ -1,7 +1,7 @@
 //! The lines of `perf stat -x`.
 //!
 //! Depending on version and options: `[time] [place [CPUs]] value [unit] event [cgroup] [deviation%]
-//! [runtime, share] [derived value, what it is]`; further derived values have lines of their own.
+//! [runtime, share] [derived value, what it is]`; further derived values have separate lines.
 
 use super::{Reading, aggregated, base_unit, clock_unit, percent, place, stamp};
 use crate::number;
@@ -57,7 +57,7 @@ pub(super) fn reading(line: &str, separator: char) -> Option<Reading> {
     Some(reading)
 }
 
-/// What stands behind the event.
+/// The fields after the event.
 fn more(mut rest: &[&str], reading: &mut Reading) {
     while let [first, more @ ..] = rest {
         let runtime = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());

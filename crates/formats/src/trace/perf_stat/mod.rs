@@ -60,15 +60,27 @@ struct Reading {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let lines = || head.lines().filter(|l| !l.starts_with('#')).take(6);
+    let lines = || head.lines().filter(|l| !l.starts_with('#') && !is_above(l)).take(6);
     if head.any(|l| text::title(l).is_some() || text::interval_header(l)) || lines().any(json::is_reading) {
         return Sure::Certain;
+    }
+    // `-I` whose head is cut off: each line has a time of nine decimals.
+    let timed = |line: &str| text::reading(line).filter(|reading| reading.time.is_some());
+    if lines().take(3).all(|line| timed(line).is_some_and(|reading| is_of_perf(&reading) || reading.derived.is_some()))
+        && lines().filter_map(timed).any(|reading| is_of_perf(&reading))
+    {
+        return Sure::Likely;
     }
     let separator = lines().find_map(csv::separator);
     let readings = |s| lines().map(move |l| csv::reading(l, s)).collect::<Option<Vec<_>>>();
     // Any table of two columns could be values and events: one of them must be perf's own.
     let known = separator.and_then(readings).is_some_and(|readings| readings.iter().any(is_of_perf));
     Sure::Likely.when(known)
+}
+
+/// What scripts put above the counters: the command, or the version.
+fn is_above(line: &str) -> bool {
+    line.starts_with("perf version ") || line.contains("perf stat ") && !line.contains("Performance counter stats")
 }
 
 /// Whether a reading has an event that every perf knows, or says for how long its counter ran.
@@ -197,6 +209,12 @@ impl Reader {
         };
         match reading {
             Some(reading) => self.take(reading, out),
+            // `date` between reports: the next one begins then.
+            None if let Some(stamp) = stamp_of(bare) => {
+                self.end_of_report(out);
+                self.started = Some(stamp.when.moment(&mut self.clock, out));
+            }
+            None if is_above(bare) => {}
             None => out.unknown(at, line, "no counter of perf stat"),
         }
     }
@@ -437,6 +455,11 @@ fn base_unit(unit: &str) -> Option<(&'static str, f64)> {
         "%" => ("%", 1.0),
         _ => return None,
     })
+}
+
+/// A time that is all of a line.
+fn stamp_of(line: &str) -> Option<crate::Stamp<'_>> {
+    crate::stamp(line).filter(|stamp| stamp.rest.is_empty() && !matches!(stamp.when, crate::When::Time(_)))
 }
 
 /// Seconds as `-I` prints them: nine decimals.

@@ -20,7 +20,7 @@ pub(super) fn interval_header(line: &str) -> bool {
     words.next() == Some("time") && words.any(|w| w == "counts")
 }
 
-/// Which time stands at the end of a report.
+/// Which time is at the end of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Elapsed,
@@ -154,7 +154,7 @@ fn value<'w, 'a>(words: &'w [&'a str], reading: &mut Reading) -> Option<&'w [&'a
     names.get(usize::from(before.is_some())..)
 }
 
-/// Whether a number has no decimals: three figures stand behind each of its separators.
+/// Whether a number has no decimals: three figures follow each of its separators.
 fn is_whole(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_digit()).skip(1).all(|group| group.len() == 3)
 }

@@ -1,10 +1,10 @@
 //! `prstat` of Solaris and illumos: processes or threads (`-L`), by size or by microstates (`-m`), and
 //! sums by user, project, task or zone.
 //!
-//! Traps: `CPU` is a decaying mean in percent of *all* CPUs, whose number is not told, so the CPU time
+//! Traps: `CPU` is a decaying mean in percent of *all* CPUs, whose number is not printed, so the CPU time
 //! of the `process` table comes from the growth of `TIME`, and `CPU` goes to `metric`. With `-m` a
 //! process' shares are means over its threads, while switches and calls are counts over the interval;
-//! the first block covers each process' whole life. The nice value is left out, as the priority tells
+//! the first block covers each process' whole life. The nice value is left out, as the priority shows
 //! more.
 
 mod columns;
@@ -211,7 +211,7 @@ impl<'a> Task<'a> {
             return None;
         }
         let (comm, count) = fields.rest(columns.len() - 1).rsplit_once('/')?;
-        // A thread may have a name, its number then stands before.
+        // A thread may have a name, its number then precedes it.
         let count = columns.cell(fields, "LWPID").unwrap_or(count).parse().ok()?;
         Some(Task { pid: fields.get(0).parse().ok()?, user: fields.get(1), comm, count })
     }

@@ -1,4 +1,4 @@
-//! What a program is refused, call by call: a script tries each and prints what the kernel said.
+//! What a program is refused, call by call: a script tries each and prints the kernel's error.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -122,14 +122,14 @@ except OSError:
 ";
     let mut command = std::process::Command::new("/usr/bin/env");
     command.args(["python3", "-c", text]).arg(&victim).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    let held = refused::Held { files: false, signals: false };
+    let held = refused::LandlockScope { files: false, signals: false };
     super::super::confine::confine(&mut command, &tight(), held).unwrap();
     let Ok(output) = command.output() else { return };
     if output.status.code() == Some(127) {
         return;
     }
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(said, "precious\n", "{}", String::from_utf8_lossy(&output.stderr));
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(message, "precious\n", "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -4,15 +4,15 @@ use fenxi_model::catalog::{cpu, disk, event, sched};
 
 use super::*;
 
-struct Made {
+struct Harness {
     watched: Watched,
     calm_s: f64,
     now: f64,
 }
 
-impl Made {
-    fn new(text: &str, calm_s: f64) -> Made {
-        Made { watched: Watched::new(Condition::parse(text).unwrap()), calm_s, now: 0.0 }
+impl Harness {
+    fn new(text: &str, calm_s: f64) -> Harness {
+        Harness { watched: Watched::new(Condition::parse(text).unwrap()), calm_s, now: 0.0 }
     }
 
     fn look(&mut self, fill: impl FnOnce(&mut Rows)) -> Vec<Fired> {
@@ -48,33 +48,37 @@ fn idle(rows: &mut Rows, name: Option<&str>, idle: f64) {
 #[test]
 fn a_condition_fires_when_it_has_held_and_once_until_it_has_not() {
     let nan = f64::NAN;
-    assert_eq!(Made::new("sched.runnable > 5 for 3s", 0.0).ticks(&[9.0, 9.0, 9.0, 9.0, 1.0, 9.0, 9.0, 9.0]), [2, 7]);
-    assert_eq!(Made::new("sched.runnable > 5 for 3s", 0.0).ticks(&[9.0, 9.0, 5.0, 9.0, 9.0, 9.0]), [5]);
-    assert_eq!(Made::new("sched.runnable > 5", 0.0).ticks(&[9.0, 9.0, 1.0, 9.0]), [0, 3]);
+    assert_eq!(Harness::new("sched.runnable > 5 for 3s", 0.0).ticks(&[9.0, 9.0, 9.0, 9.0, 1.0, 9.0, 9.0, 9.0]), [2, 7]);
+    assert_eq!(Harness::new("sched.runnable > 5 for 3s", 0.0).ticks(&[9.0, 9.0, 5.0, 9.0, 9.0, 9.0]), [5]);
+    assert_eq!(Harness::new("sched.runnable > 5", 0.0).ticks(&[9.0, 9.0, 1.0, 9.0]), [0, 3]);
     assert_eq!(
-        Made::new("sched.runnable > 5 for 2s", 0.0).ticks(&[9.0, nan, 9.0, 9.0]),
+        Harness::new("sched.runnable > 5 for 2s", 0.0).ticks(&[9.0, nan, 9.0, 9.0]),
         [3],
         "the unknown does not hold"
     );
-    assert_eq!(Made::new("sched.runnable < 2", 0.0).ticks(&[3.0, 1.0]), [1]);
+    assert_eq!(Harness::new("sched.runnable < 2", 0.0).ticks(&[3.0, 1.0]), [1]);
 }
 
 #[test]
 fn a_value_that_flaps_fires_once_per_calm() {
     let flapping: Vec<f64> = (0..30).map(|i| if i % 2 == 0 { 9.0 } else { 1.0 }).collect();
-    assert_eq!(Made::new("sched.runnable > 5", 10.0).ticks(&flapping), [0, 10, 20]);
+    assert_eq!(Harness::new("sched.runnable > 5", 10.0).ticks(&flapping), [0, 10, 20]);
 }
 
 #[test]
 fn levels_fire_once_each_on_the_way_up_and_again_after_a_fall() {
-    let mut opened = Made::new("sched.runnable reaches 10,20,30", 0.0);
+    let mut opened = Harness::new("sched.runnable reaches 10,20,30", 0.0);
     let values: Vec<f64> = (1..=35).map(f64::from).collect();
     assert_eq!(opened.ticks(&values), [9, 19, 29]);
     assert_eq!(opened.ticks(&[30.0, 29.0, 30.0]), [] as [usize; 0], "not fallen far enough");
     assert_eq!(opened.ticks(&[26.0, 30.0]), [1]);
     assert_eq!(opened.ticks(&[0.0, 31.0]), [1, 1, 1], "all levels at once");
-    assert_eq!(Made::new("sched.runnable reaches 10", 0.0).ticks(&[15.0, 16.0, 8.0, 10.0]), [3], "it was there before");
-    assert_eq!(Made::new("sched.runnable reaches 10", 60.0).ticks(&[1.0, 10.0, 1.0, 10.0]), [1], "calm");
+    assert_eq!(
+        Harness::new("sched.runnable reaches 10", 0.0).ticks(&[15.0, 16.0, 8.0, 10.0]),
+        [3],
+        "it was there before"
+    );
+    assert_eq!(Harness::new("sched.runnable reaches 10", 60.0).ticks(&[1.0, 10.0, 1.0, 10.0]), [1], "calm");
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn all_cpus_are_meant_unless_one_or_any_is_named() {
         idle(rows, Some("1"), 90.0);
         idle(rows, None, 46.0);
     };
-    let fired = |text: &str| Made::new(text, 0.0).look(rows);
+    let fired = |text: &str| Harness::new(text, 0.0).look(rows);
     assert_eq!(fired("cpu.busy > 60"), []);
     let [one] = fired("cpu.busy{cpu=*} > 50").try_into().unwrap();
     assert_eq!(
@@ -100,7 +104,7 @@ fn all_cpus_are_meant_unless_one_or_any_is_named() {
 
 #[test]
 fn every_device_is_followed_by_itself() {
-    let mut made = Made::new("disk.await_ms > 20 for 2s", 0.0);
+    let mut made = Harness::new("disk.await_ms > 20 for 2s", 0.0);
     let rows = |a: f64, b: f64| {
         move |rows: &mut Rows| {
             for (name, value) in [("sda", a), ("sdb", b)] {
@@ -117,11 +121,11 @@ fn every_device_is_followed_by_itself() {
 
 #[test]
 fn events_fire_by_their_words() {
-    let mut made = Made::new("event kind='oom kill'", 0.0);
+    let mut made = Harness::new("event kind='oom kill'", 0.0);
     assert_eq!(made.look(|rows| rows.event(Micros(0), "mark", "x", "y")), []);
     let [fired] = made.look(|rows| rows.event(Micros(0), "oom kill", "mysqld", "killed")).try_into().unwrap();
     assert_eq!(fired.message, "mysqld: killed");
-    let mut log = Made::new("event kind=log, message~'I/O error'", 10.0);
+    let mut log = Harness::new("event kind=log, message~'I/O error'", 10.0);
     let [one] = log
         .look(|rows| {
             rows.event(Micros(0), "log", "kernel", "sda: I/O error, sector 5");
@@ -135,12 +139,12 @@ fn events_fire_by_their_words() {
 
 #[test]
 fn what_is_unlike_the_hour_before_fires() {
-    let mut made = Made::new("sched.runnable unusually high for 2s", 0.0);
+    let mut made = Harness::new("sched.runnable unusually high for 2s", 0.0);
     let mut values: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i % 3)).collect();
     values.extend([90.0, 11.0, 90.0, 95.0, 90.0]);
     assert_eq!(made.ticks(&values), [103]);
-    assert_eq!(Made::new("sched.runnable unusually low", 0.0).ticks(&values), [] as [usize; 0]);
-    let mut again = Made::new("sched.runnable unusual", 0.0);
+    assert_eq!(Harness::new("sched.runnable unusually low", 0.0).ticks(&values), [] as [usize; 0]);
+    let mut again = Harness::new("sched.runnable unusual", 0.0);
     for value in &values[..100] {
         again.look(|rows| runnable(rows, *value));
     }
@@ -151,7 +155,7 @@ fn what_is_unlike_the_hour_before_fires() {
 #[test]
 fn a_condition_that_never_fired_says_what_came_nearest() {
     let never = |text: &str, values: &[f64]| {
-        let mut made = Made::new(text, 0.0);
+        let mut made = Harness::new(text, 0.0);
         assert_eq!(made.ticks(values), [] as [usize; 0]);
         made.watched.never()
     };
@@ -173,14 +177,14 @@ fn a_condition_that_never_fired_says_what_came_nearest() {
 
 #[test]
 fn sessions_are_counted_elsewhere() {
-    let mut made = Made::new("sessions{user=glennf} reaches 2", 0.0);
+    let mut made = Harness::new("sessions{user=glennf} reaches 2", 0.0);
     let fired: Vec<_> = [0.0, 1.0, 2.0, 3.0].map(|n| made.look_for(|_| {}, Some(n)).len()).into();
     assert_eq!(fired, [0, 0, 1, 0]);
 }
 
 #[test]
 fn a_condition_that_is_held_back_says_so_and_not_that_it_never_held() {
-    let mut made = Made::new("sched.runnable > 5", 60.0);
+    let mut made = Harness::new("sched.runnable > 5", 60.0);
     assert_eq!(made.ticks(&[9.0, 9.0]), [0]);
     // The next run: it goes on, ends, and comes again within the calm.
     made.watched.begin_next();

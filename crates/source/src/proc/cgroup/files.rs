@@ -25,7 +25,7 @@ pub struct Shared {
     pub root: Root,
     bytes: Vec<u8>,
     budget: Budget,
-    /// Whether a device (`8:0`) stands upon others, so that its I/O is counted there again.
+    /// Whether a device (`8:0`) is stacked on others, so that its I/O is counted there again.
     stacked: FxHashMap<Box<[u8]>, bool>,
 }
 
@@ -88,7 +88,7 @@ impl File {
         Some(&shared.bytes[..n])
     }
 
-    /// Reads its content to the beginning of `bytes` and tells how long it is.
+    /// Reads its content to the beginning of `bytes` and returns its length.
     pub fn read_into(&self, root: &Root, bytes: &mut Vec<u8>) -> Option<usize> {
         match self {
             File::Missing => None,

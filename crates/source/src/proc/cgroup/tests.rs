@@ -111,7 +111,7 @@ fn each_figure_of_a_busy_group_is_right() {
         ("task_limit", 20.0),
         ("task_limit_hits", 5.0),
         ("oom_kills", 1.0),
-        // dm-0 (253:0) stands upon sda, so its I/O is not counted again.
+        // dm-0 (253:0) is stacked on sda, so its I/O is not counted again.
         ("read_bytes_per_s", 2000.0),
         ("write_bytes_per_s", 0.0),
         ("reads_per_s", 2.0),

@@ -1,4 +1,4 @@
-//! Files of a group of version 1: each controller has a hierarchy of its own, and times are nanoseconds.
+//! Files of a group of version 1: each controller has its own hierarchy, and times are nanoseconds.
 
 use super::{
     files::{File, Shared},

@@ -1,7 +1,7 @@
 //! Context switches, migrations and page faults of each CPU, by software counters of perf: one read per CPU and sample.
 //!
-//! A counter is a file descriptor. Where there is room for few of them only migrations are counted, which nothing else
-//! tells; the host's switches and faults are in `sched` and `vm` all the same.
+//! A counter is a file descriptor. Where there is room for few of them only migrations are counted, which no other file
+//! has; the host's switches and faults are in `sched` and `vm` all the same.
 
 use std::io;
 
@@ -12,8 +12,8 @@ use rustix::{
 };
 
 use super::{
-    beside::{FREQUENCY, MAJOR_FAULTS, MIGRATIONS, MINOR_FAULTS, SWITCHES, Values},
     frequency::{self, Actual},
+    values::{FREQUENCY, MAJOR_FAULTS, MIGRATIONS, MINOR_FAULTS, SWITCHES, Values},
 };
 use crate::{
     Counter, Root, Step, Tick, Width,

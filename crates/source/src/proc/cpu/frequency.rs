@@ -1,12 +1,12 @@
 //! The clock frequency of each CPU.
 //!
 //! x86 counts clock ticks while a CPU is not halted: at its actual frequency (APERF) and at a constant one (MPERF). With
-//! the constant time stamp counter these give the mean frequency over the interval, by perf's `msr` events. Elsewhere
-//! cpufreq says what it is at the end of the interval.
+//! the constant time stamp counter these give the mean frequency over the interval, by perf's `msr` events. On other machines
+//! cpufreq has it at the end of the interval.
 
 use fenxi_procfs::ProcFile;
 
-use super::beside::{FREQUENCY, Values};
+use super::values::{FREQUENCY, Values};
 use crate::{Root, Tick, perf::Event, proc::scan::number};
 
 const DEVICE: &str = "/sys/bus/event_source/devices/msr";
@@ -41,7 +41,7 @@ impl Actual {
     }
 }
 
-/// What cpufreq says.
+/// The frequency by cpufreq.
 #[derive(Debug)]
 pub struct Frequencies {
     /// None: it is not asked.
@@ -51,7 +51,7 @@ pub struct Frequencies {
 }
 
 impl Frequencies {
-    /// Reads at `root`, unless the counters tell or asking would take long.
+    /// Reads at `root`, unless the counters have it or reading would take long.
     pub fn new(root: &Root) -> Frequencies {
         let asks = events(root).is_none() && !is_slow(root) && root.exists("/sys/devices/system/cpu/cpufreq");
         Frequencies { root: asks.then(|| root.clone()), files: Vec::new() }
@@ -74,7 +74,7 @@ impl Frequencies {
     }
 }
 
-/// Whether the kernel is one that waits 10 ms to tell the frequency of a CPU: that of x86 before 5.18.
+/// Whether the kernel is one that waits 10 ms to report the frequency of a CPU: that of x86 before 5.18.
 fn is_slow(root: &Root) -> bool {
     let is_x86 = root.read_text("/proc/cpuinfo").is_none_or(|text| text.contains("vendor_id"));
     is_x86 && kernel(root).is_none_or(|version| version < (5, 18))

@@ -128,7 +128,7 @@ fn a_damaged_line_is_noted_once() {
     let mut session = machine("cpu0 1 2 3 4\ncpu1 1 x 3 4\n");
     let seen = next(&mut session, "cpu0 2 2 3 4\ncpu1 1 x 3 4\n", 1.0);
     assert_eq!(seen.keys("cpu"), [["0"], [""]]);
-    assert!(seen.notes().is_empty(), "told at the first sample");
+    assert!(seen.notes().is_empty(), "reported at the first sample");
 }
 
 #[test]
@@ -199,7 +199,7 @@ mod counted {
         }
     }
 
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    #[expect(clippy::print_stderr, reason = "a skipped test prints it")]
     fn may() -> bool {
         let may = perf::Group::on_cpu(0, &[perf::MIGRATIONS]).is_ok();
         if !may {

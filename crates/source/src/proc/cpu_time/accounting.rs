@@ -1,5 +1,5 @@
 //! How the kernel really accounts for user and system time: found out by watching it, since the options
-//! it was built with do not tell (`VIRT_CPU_ACCOUNTING_GEN` is exact on `nohz_full` CPUs only).
+//! it was built with do not show it (`VIRT_CPU_ACCOUNTING_GEN` is exact on `nohz_full` CPUs only).
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ use crate::Root;
 
 /// How usr and sys come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// Sampled: whoever runs when the timer ticks is charged a whole tick.
+pub enum AccountingKind {
+    /// Sampled: the task that runs when the timer ticks is charged a whole tick.
     Tick,
     /// Measured at each change between user code, kernel and idleness.
     Exact,
@@ -22,13 +22,13 @@ pub enum Seen {
     Mixed,
 }
 
-impl Seen {
+impl AccountingKind {
     /// The label in the column `accounting`.
     pub fn name(self) -> &'static str {
         match self {
-            Seen::Tick => "tick",
-            Seen::Exact => "exact",
-            Seen::Mixed => "mixed",
+            AccountingKind::Tick => "tick",
+            AccountingKind::Exact => "exact",
+            AccountingKind::Mixed => "mixed",
         }
     }
 }
@@ -37,7 +37,7 @@ impl Seen {
 #[derive(Clone, Debug)]
 pub struct Accounting {
     /// On the CPU that was looked at.
-    seen: Option<Seen>,
+    seen: Option<AccountingKind>,
     cpu: usize,
     /// CPUs of `nohz_full`, first and last of each range.
     full: Vec<(usize, usize)>,
@@ -52,7 +52,7 @@ pub fn thread_ticks_ns() -> Option<u64> {
     fenxi_sys::clock::ns(THREAD_PROF)
 }
 
-/// Nanoseconds between two ticks of the timer (1/HZ); None where the system does not tell.
+/// Nanoseconds between two ticks of the timer (1/HZ); None where the system does not report it.
 pub fn timer_tick_ns() -> Option<u64> {
     let step = clock_getres(ClockId::MonotonicCoarse);
     let ns =
@@ -68,7 +68,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Burns CPU time, some ticks at most, and watches how this thread's usr and sys grow.
 ///
 /// A tick charges exactly its length (less what the hypervisor stole); a measure is hardly ever just that.
-pub(super) fn watch_a_spinning_thread() -> Option<Seen> {
+pub(super) fn watch_a_spinning_thread() -> Option<AccountingKind> {
     let tick = timer_tick_ns()?;
     let begun = Instant::now();
     let mut last = thread_ticks_ns()?;
@@ -79,12 +79,12 @@ pub(super) fn watch_a_spinning_thread() -> Option<Seen> {
             continue;
         }
         if now - last == tick {
-            return Some(Seen::Tick);
+            return Some(AccountingKind::Tick);
         }
         changes += 1;
         last = now;
     }
-    (changes == ENOUGH).then_some(Seen::Exact)
+    (changes == ENOUGH).then_some(AccountingKind::Exact)
 }
 
 impl Accounting {
@@ -96,19 +96,19 @@ impl Accounting {
     }
 
     /// On CPU `cpu`.
-    pub fn of_cpu(&self, cpu: usize) -> Option<Seen> {
+    pub fn of_cpu(&self, cpu: usize) -> Option<AccountingKind> {
         match (self.is_full(cpu), self.is_full(self.cpu)) {
             (this, looked_at) if this == looked_at => self.seen,
-            (true, _) => self.seen.map(|_| Seen::Exact),
-            (false, _) => self.seen.map(|_| Seen::Tick),
+            (true, _) => self.seen.map(|_| AccountingKind::Exact),
+            (false, _) => self.seen.map(|_| AccountingKind::Tick),
         }
     }
 
     /// On all of the CPUs below `n`.
-    pub fn of_all(&self, n: usize) -> Option<Seen> {
+    pub fn of_all(&self, n: usize) -> Option<AccountingKind> {
         let first = self.of_cpu(0)?;
         let same = (1..n).all(|cpu| self.of_cpu(cpu) == Some(first));
-        Some(if same { first } else { Seen::Mixed })
+        Some(if same { first } else { AccountingKind::Mixed })
     }
 
     fn is_full(&self, cpu: usize) -> bool {
@@ -120,16 +120,22 @@ impl Accounting {
 mod tests {
     use fenxi_model::cpu_ranges;
 
-    use super::{Accounting, Seen, thread_ticks_ns, watch_a_spinning_thread};
+    use super::{Accounting, AccountingKind, thread_ticks_ns, watch_a_spinning_thread};
 
     #[test]
     fn cpus_without_a_tick_are_told_apart() {
-        let accounting = Accounting { seen: Some(Seen::Tick), cpu: 0, full: cpu_ranges("1-3") };
-        assert_eq!(accounting.of_cpu(0), Some(Seen::Tick));
-        assert_eq!(accounting.of_cpu(3), Some(Seen::Exact));
-        assert_eq!((accounting.of_all(1), accounting.of_all(4)), (Some(Seen::Tick), Some(Seen::Mixed)));
-        let accounting = Accounting { seen: Some(Seen::Exact), cpu: 2, full: cpu_ranges("2") };
-        assert_eq!((accounting.of_cpu(2), accounting.of_cpu(1)), (Some(Seen::Exact), Some(Seen::Tick)));
+        let accounting = Accounting { seen: Some(AccountingKind::Tick), cpu: 0, full: cpu_ranges("1-3") };
+        assert_eq!(accounting.of_cpu(0), Some(AccountingKind::Tick));
+        assert_eq!(accounting.of_cpu(3), Some(AccountingKind::Exact));
+        assert_eq!(
+            (accounting.of_all(1), accounting.of_all(4)),
+            (Some(AccountingKind::Tick), Some(AccountingKind::Mixed))
+        );
+        let accounting = Accounting { seen: Some(AccountingKind::Exact), cpu: 2, full: cpu_ranges("2") };
+        assert_eq!(
+            (accounting.of_cpu(2), accounting.of_cpu(1)),
+            (Some(AccountingKind::Exact), Some(AccountingKind::Tick))
+        );
         let unknown = Accounting { seen: None, cpu: 0, full: cpu_ranges("1") };
         assert_eq!((unknown.of_cpu(1), unknown.of_all(2)), (None, None));
     }

@@ -9,7 +9,7 @@ use fenxi_procfs::{
     scan::{lines, next_number, number, words},
 };
 
-use super::given::{Given, Measure};
+use super::cpu_run::{CpuRun, Measure};
 use crate::{Collector, ProcFile, Root, Source, SourceError, Tick, proc::process::CpuTimes};
 
 /// At most so many files of idle states are read: they cost a system call each.
@@ -20,9 +20,9 @@ const MAX_IDLE_STATES: usize = 16;
 /// Measured time, nanoseconds since boot.
 pub struct Measured {
     root: Root,
-    /// A measure from elsewhere; there is then none of the others.
+    /// A measure from another source; there is then none of the others.
     given: Option<Box<dyn Measure>>,
-    given_cpus: Vec<Option<Given>>,
+    given_cpus: Vec<Option<CpuRun>>,
     /// `cpuacct.usage_percpu` of the root control group.
     cpuacct: Option<ProcFile>,
     schedstat: Option<ProcFile>,
@@ -204,7 +204,7 @@ fn total(rows: &Rows) -> f64 {
     table.flat_map(|t| (0..t.n_rows()).filter_map(move |row| t.f64(row, process::cpu))).sum::<f64>() / 100.0
 }
 
-/// Opens the file of the group that holds all others: elsewhere, as in a container, it tells of a part.
+/// Opens the file of the group that holds all others: otherwise, as in a container, it covers a part.
 fn open_cpuacct(root: &Root) -> Option<ProcFile> {
     let mountinfo = root.read("/proc/self/mountinfo").ok()?;
     version1(&mountinfo, "cpuacct").find_map(|Mount { point: folder, .. }| {

@@ -47,7 +47,7 @@ fn two_captured_moments_give_each_account() {
     near(value("steal_cpus", "0"), 0.01 / 2.0);
     near(value("idle_cpus", "0"), 0.0);
     near(value("run_cpus", "0"), 2.078_105_533 / 2.0);
-    // cpu1: user +199, system +7, steal +1; usage +2,075,260,872 ns; its idle states stood still.
+    // cpu1: user +199, system +7, steal +1; usage +2,075,260,872 ns; its idle states did not change.
     near(value("usr_cpus", ""), (1.69 + 1.99) / 2.0);
     near(value("run_cpus", ""), (2.078_105_533 + 2.075_260_872) / 2.0);
     near(value("idle_states_cpus", "1"), 0.0);

@@ -7,7 +7,7 @@ use crate::Root;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// What /proc/cpuinfo says of its first processor, and how many there are.
+/// The first processor in /proc/cpuinfo, and how many there are.
 pub fn model(root: &Root, facts: &mut Facts) {
     let text = root.read_text("/proc/cpuinfo").unwrap_or_default();
     let first = text.split("\n\n").next().unwrap_or_default();

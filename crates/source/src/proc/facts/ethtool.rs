@@ -18,7 +18,7 @@ const FLAGS: &[(u32, &str)] =
 const GET_COALESCE: u32 = 0x0e;
 const GET_RING: u32 = 0x10;
 
-/// The greatest answer asked for (`ethtool_coalesce` has 23 words).
+/// The largest answer asked for (`ethtool_coalesce` has 23 words).
 const N_WORDS: usize = 32;
 
 /// `struct ifreq` with the member that SIOCETHTOOL uses.
@@ -33,7 +33,7 @@ struct Request {
 /// Of linux/sockios.h.
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
-/// Asks drivers through a socket of its own.
+/// Asks drivers through its own socket.
 pub struct Asker {
     socket: UnixDatagram,
 }
@@ -45,7 +45,7 @@ impl Asker {
         Some(Asker { socket: UnixDatagram::unbound().ok()? })
     }
 
-    /// What the driver of `nic` tells, by name; a question that it does not know has no answer.
+    /// Answers of the driver of `nic`, by name; a question that it does not know has no answer.
     pub fn ask(&self, nic: &str) -> Vec<(String, String)> {
         let mut facts = Vec::new();
         let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();

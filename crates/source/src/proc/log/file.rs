@@ -16,7 +16,7 @@ const MOST_OF_INTERVAL: usize = 4 << 20;
 /// A line that is longer ends here.
 const LINE_BYTES: usize = 64 << 10;
 
-/// A log file, read as far as what was told.
+/// A log file, read up to what was reported.
 pub struct Tail {
     root: Root,
     path: String,

@@ -33,7 +33,7 @@ pub struct Entry {
     pub unit: String,
     /// How urgent it is.
     pub priority: Option<&'static str>,
-    /// What it says.
+    /// Its text.
     pub message: String,
     /// Whether it is a line of the kernel's log.
     is_kernel: bool,
@@ -46,7 +46,7 @@ impl Entry {
     }
 
     /// The message, behind the unit where that has another name than the program.
-    pub fn said(&self) -> String {
+    pub fn line(&self) -> String {
         let name = self.unit.strip_suffix(".service").unwrap_or(&self.unit);
         match self.unit.is_empty() || name == self.program {
             true => self.message.clone(),
@@ -118,8 +118,8 @@ impl Journal {
     /// What came since the last time.
     ///
     /// # Errors
-    /// When `journalctl` has ended, with what it said.
-    pub fn take(&mut self) -> Result<Came, SourceError> {
+    /// When `journalctl` has ended, with its message.
+    pub fn drain(&mut self) -> Result<Came, SourceError> {
         let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = came.ended;
         let taken = std::mem::replace(&mut *came, Came { ended, ..Came::default() });
@@ -131,13 +131,13 @@ impl Journal {
     }
 
     fn ended(&mut self) -> SourceError {
-        let mut said = String::new();
+        let mut reported = String::new();
         if let Some(stderr) = self.child.stderr.as_mut() {
-            // What cannot be read is not said.
-            let _ = stderr.take(MOST_BYTES as u64).read_to_string(&mut said);
+            // What cannot be read is left out.
+            let _ = stderr.take(MOST_BYTES as u64).read_to_string(&mut reported);
         }
         let status = self.child.try_wait().ok().flatten().map(|status| status.to_string()).unwrap_or_default();
-        let why = if said.trim().is_empty() { status } else { said.trim().to_owned() };
+        let why = if reported.trim().is_empty() { status } else { reported.trim().to_owned() };
         SourceError::Unavailable { what: "the systemd journal", why: format!("journalctl ended: {why}") }
     }
 
@@ -223,7 +223,7 @@ impl Entry {
             b"PRIORITY" => self.priority = text().parse().ok().and_then(priority),
             b"SYSLOG_IDENTIFIER" => self.program = text(),
             b"_COMM" if self.program.is_empty() => self.program = text(),
-            // Of what systemd itself says of a unit, that one.
+            // For systemd's own messages about a unit, that unit.
             b"UNIT" => self.unit = text(),
             b"_SYSTEMD_UNIT" if self.unit.is_empty() => self.unit = text(),
             b"MESSAGE" => self.message = text(),

@@ -15,7 +15,7 @@ use crate::{Root, SourceError};
 /// The most that a record has (`CONSOLE_EXT_LOG_MAX` of the kernel).
 const RECORD_BYTES: usize = 8192;
 
-/// /dev/kmsg, read as far as what was told.
+/// /dev/kmsg, read up to what was reported.
 pub struct Kernel {
     file: OwnedFd,
     record: Vec<u8>,
@@ -33,12 +33,12 @@ pub struct Record<'a> {
     pub number: u64,
     /// Microseconds of the kernel's own clock, which runs as the monotonic clock does, but for some drift.
     pub at_us: u64,
-    /// What it says.
+    /// Its text.
     pub message: &'a str,
 }
 
 impl Record<'_> {
-    /// Its time of day: as long before the end `t` of the interval of `dt` seconds as its clock says, but within it.
+    /// Its time of day: as long before the end `t` of the interval of `dt` seconds as its clock has it, but within it.
     pub fn moment(&self, t: Micros, dt: f64) -> Micros {
         let now = clock_gettime(ClockId::Monotonic);
         let now_us = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;

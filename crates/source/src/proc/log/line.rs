@@ -7,22 +7,22 @@ pub struct Line<'a> {
     pub subject: &'a str,
     /// How urgent it is, as syslog calls it; None where it does not say.
     pub priority: Option<&'static str>,
-    /// What it says.
+    /// Its text.
     pub message: &'a str,
 }
 
 /// The priorities of syslog (RFC 5424), from 0.
 const PRIORITIES: [&str; 8] = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"];
 
-/// What a number with a facility and a priority says of the latter.
+/// The priority in a number of facility and priority.
 pub fn priority(code: u64) -> Option<&'static str> {
     PRIORITIES.get(usize::try_from(code & 7).ok()?).copied()
 }
 
 impl<'a> Line<'a> {
-    /// What a line says that syslog wrote (`Nov 22 10:11:12 db1 sshd[12]: text` or with a time as ISO 8601 has it); of another
+    /// The parts of a line that syslog wrote (`Nov 22 10:11:12 db1 sshd[12]: text` or with a time as ISO 8601 has it); of another
     /// one only its text is known.
-    pub fn of(text: &'a str) -> Line<'a> {
+    pub fn parse(text: &'a str) -> Line<'a> {
         Line::of_syslog(text).unwrap_or(Line { subject: "", priority: None, message: text.trim() })
     }
 
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn lines_of_syslog_name_their_program() {
         let of = |text| {
-            let line = Line::of(text);
+            let line = Line::parse(text);
             (line.subject, line.message)
         };
         assert_eq!(of("Nov  2 10:11:12 db1 sshd[412]: Accepted key: yes"), ("sshd", "Accepted key: yes"));

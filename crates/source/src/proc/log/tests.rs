@@ -20,7 +20,7 @@ fn lines_written_meanwhile_are_events() {
     );
     let seen = session.tick(1.0);
     assert_eq!(seen.events(), ["log sshd: hello", "log /var/log/syslog: no syslog"]);
-    // A line is told when it is whole; a file that was rotated is read from its beginning.
+    // A line is reported when it is whole; a file that was rotated is read from its beginning.
     session.machine.remove("/var/log/syslog");
     session.machine.put("/var/log/syslog", "Nov 22 10:11:14 db1 cron: job\n");
     assert_eq!(session.tick(1.0).events(), ["log cron: job"]);
@@ -44,7 +44,7 @@ fn each_run_has_room_for_lines_of_its_own() {
     let machine = Machine::new();
     machine.put("/var/log/syslog", "");
     let mut collector = logging("/var/log/syslog").start(&machine.root()).unwrap();
-    let told = |collector: &mut Box<dyn Collector>, lines: usize| {
+    let reported = |collector: &mut Box<dyn Collector>, lines: usize| {
         machine.put("/var/log/syslog", "");
         collector.sample(Tick::new(Micros(0), Some(1.0)), &mut Rows::new("test")).unwrap();
         machine.put("/var/log/syslog", "Nov 22 10:11:12 db1 x: y\n".repeat(lines));
@@ -52,10 +52,10 @@ fn each_run_has_room_for_lines_of_its_own() {
         collector.sample(Tick::new(Micros(0), Some(1.0)), &mut rows).unwrap();
         crate::testing::Observed::of(rows).events().iter().filter(|event| *event == "log x: y").count()
     };
-    let all: usize = (0..101).map(|_| told(&mut collector, 100)).sum();
+    let all: usize = (0..101).map(|_| reported(&mut collector, 100)).sum();
     assert_eq!(all, MOST_OF_ALL as usize);
     collector.begin_next(Micros(0), &mut Rows::new("test"));
-    assert_eq!(told(&mut collector, 3), 3);
+    assert_eq!(reported(&mut collector, 3), 3);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn records_of_the_kernel() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test prints it")]
 fn the_kernel_logs_what_is_written_to_it() {
     use std::io::Write;
     let root = Root::live();
@@ -98,9 +98,9 @@ fn the_kernel_logs_what_is_written_to_it() {
         return eprintln!("SKIPPED log: /dev/kmsg cannot be written here");
     }
     collector.sample(Tick::new(Micros(60_000_000), Some(60.0)), &mut rows).unwrap();
-    let mut told = crate::testing::Observed::of(rows).events();
-    told.retain(|event| event.ends_with("a test of its log source"));
-    assert_eq!(told, ["log kernel: fenxi: a test of its log source"]);
+    let mut reported = crate::testing::Observed::of(rows).events();
+    reported.retain(|event| event.ends_with("a test of its log source"));
+    assert_eq!(reported, ["log kernel: fenxi: a test of its log source"]);
 }
 
 #[test]
@@ -116,10 +116,10 @@ fn entries_of_the_journal() {
     let mut from = text.as_slice();
     let first = journal::next_entry(&mut from).unwrap().unwrap();
     assert_eq!((first.program.as_str(), first.priority), ("postgres", Some("err")));
-    assert_eq!(first.said(), "[postgresql@15-main.service] two\nlines = 2");
+    assert_eq!(first.line(), "[postgresql@15-main.service] two\nlines = 2");
     let t = Micros(1_700_000_001_000_000);
     assert_eq!((first.moment(t, 1.0), first.moment(t, 0.25)), (Micros(t.0 - 500_000), Micros(t.0 - 250_000)));
-    assert_eq!(journal::next_entry(&mut from).unwrap().unwrap().said(), "eth0: up");
+    assert_eq!(journal::next_entry(&mut from).unwrap().unwrap().line(), "eth0: up");
     assert_eq!(journal::next_entry(&mut from).unwrap(), None);
 }
 
@@ -135,7 +135,7 @@ fn add_to_journal(program: &str, folder: &std::path::Path, export: &str) {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test prints it")]
 fn the_journal_is_followed() {
     const REMOTE: &str = "/lib/systemd/systemd-journal-remote";
     if !std::path::Path::new(REMOTE).exists() {
@@ -155,16 +155,16 @@ fn the_journal_is_followed() {
     let lines: String = (0..150).map(|n| entry(journal::now_us() + n, 3, &format!("line {n}"))).collect();
     add_to_journal(REMOTE, folder.path(), &lines);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    let mut told = Vec::new();
-    while told.len() < 101 && std::time::Instant::now() < deadline {
+    let mut reported = Vec::new();
+    while reported.len() < 101 && std::time::Instant::now() < deadline {
         std::thread::sleep(std::time::Duration::from_millis(20));
-        told.extend(session.tick(60.0).events());
+        reported.extend(session.tick(60.0).events());
     }
-    assert_eq!(told[0], "log postgres: [postgresql@15-main.service] line 0");
-    let kept = told.iter().filter(|event| event.contains("] line ")).count();
+    assert_eq!(reported[0], "log postgres: [postgresql@15-main.service] line 0");
+    let kept = reported.iter().filter(|event| event.contains("] line ")).count();
     let left_out: usize =
-        told.iter().filter_map(|event| event.split(": ").nth(1)?.split(' ').next()?.parse::<usize>().ok()).sum();
-    assert_eq!(kept + left_out, 150, "{told:?}");
+        reported.iter().filter_map(|event| event.split(": ").nth(1)?.split(' ').next()?.parse::<usize>().ok()).sum();
+    assert_eq!(kept + left_out, 150, "{reported:?}");
 }
 
 #[test]

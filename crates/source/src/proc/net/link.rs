@@ -16,7 +16,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// What sysfs says about the interface now.
+    /// The state of the interface in sysfs.
     pub fn read(root: &Root, name: &str) -> Link {
         let mut link = Link { class: class_of(root, name), speed_mbps: None, duplex: None, state: None };
         link.refresh(root, name);
@@ -27,7 +27,7 @@ impl Link {
     pub fn refresh(&mut self, root: &Root, name: &str) {
         let text = |file: &str| root.read_text(&format!("/sys/class/net/{name}/{file}"));
         self.state = state(text("operstate").as_deref(), text("flags").as_deref());
-        // tun says 10 Mb/s and veth 10 Gb/s whatever they can do: constants of the driver, no speed.
+        // tun reports 10 Mb/s and veth 10 Gb/s whatever they can do: constants of the driver, no speed.
         if matches!(self.class, "tun" | "veth" | "loopback") {
             return;
         }
@@ -51,7 +51,7 @@ impl Link {
     }
 }
 
-/// The state in a word; drivers that do not tell theirs (loopback, tun) are up when they were set up.
+/// The state in a word; drivers that do not report theirs (loopback, tun) are up when they were set up.
 fn state(operstate: Option<&str>, flags: Option<&str>) -> Option<Box<str>> {
     match operstate {
         Some("unknown") | None => {
@@ -101,13 +101,13 @@ fn class_of(root: &Root, name: &str) -> &'static str {
         return "physical";
     }
     // A veth's peer is its `iflink`; others of which that holds have a type or a lower interface.
-    // Peers in two network namespaces may have the same index: then the driver's constant speed tells.
+    // Peers in two network namespaces may have the same index: then the driver's constant speed decides.
     let constant = text("speed").as_deref() == Some("10000");
     let peer = (constant || text("iflink") != text("ifindex")) && devtype.is_none() && !has_lower(root, &folder);
     if peer || name.starts_with("veth") { "veth" } else { "virtual" }
 }
 
-/// Whether the interface stands upon another one (`lower_eth0`).
+/// Whether the interface is stacked on another one (`lower_eth0`).
 fn has_lower(root: &Root, folder: &str) -> bool {
     let Ok(found) = root.list(folder) else { return false };
     found.iter().any(|(name, _)| name.as_encoded_bytes().starts_with(b"lower_"))

@@ -47,9 +47,9 @@ impl Measured {
     }
 }
 
-/// What a process did since it was last looked at. None where the kernel does not tell.
+/// What a process did since it was last looked at. None where the kernel does not report it.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct ProcessWork {
     pub cpu_ns: u64,
     /// Time runnable without a CPU.
     pub wait_ns: Option<u64>,
@@ -114,10 +114,10 @@ impl Details {
         self.exact.then(|| self.threads.iter().map(|t| t.run.wait_ns).sum())
     }
 
-    /// Reads everything anew and tells what was done since the time before.
+    /// Reads everything anew and returns what was done since the time before.
     ///
     /// `before` without threads is a process that had not begun.
-    pub fn advance(&mut self, reader: &mut Reader, pid: u32, before: &Stat, now: &Stat) -> Work {
+    pub fn advance(&mut self, reader: &mut Reader, pid: u32, before: &Stat, now: &Stat) -> ProcessWork {
         let begun = before.threads > 0;
         let was_exact = self.exact || !begun;
         let ticks = now.ticks_since(before);
@@ -127,7 +127,7 @@ impl Details {
             self.threads.clear();
             self.exact = false;
             self.uid = self.uid.or_else(|| reader.uid(pid));
-            Work::default()
+            ProcessWork::default()
         };
         let threads_ns = (was_exact && self.exact).then_some(work.cpu_ns);
         work.cpu_ns = exact_ns(ticks, threads_ns, TICK_NS);
@@ -142,7 +142,7 @@ impl Details {
         work
     }
 
-    fn advance_threads(&mut self, reader: &mut Reader, pid: u32, now: &Stat) -> Work {
+    fn advance_threads(&mut self, reader: &mut Reader, pid: u32, now: &Stat) -> ProcessWork {
         let mut tids = std::mem::take(&mut reader.tids);
         if now.threads <= 1 || !reader.list_tids(pid, &mut tids) {
             tids.clear();
@@ -162,7 +162,7 @@ impl Details {
         self.cpus_allowed = sum.cpus_allowed.or(self.cpus_allowed);
         // A kernel that does not keep nanoseconds prints zeroes, also for a thread that has run.
         self.exact = self.threads.iter().any(|t| t.tid == pid && t.run != Run::default());
-        Work {
+        ProcessWork {
             cpu_ns: sum.run_ns,
             wait_ns: self.exact.then_some(sum.wait_ns),
             measured: Measured::Ticks,
@@ -229,7 +229,7 @@ fn status(reader: &mut Reader, pid: u32, tid: Option<u32>) -> Option<Status> {
     let text = reader.file(pid, tid.filter(|tid| *tid != pid), "status")?;
     let (mut uid, mut voluntary, mut involuntary, mut cpus_allowed) = (None, None, None, None);
     for line in lines(text) {
-        // Most lines are not wanted: their first letter tells.
+        // Most lines are not wanted: by their first letter.
         match line.first() {
             // real, effective, saved, file system
             Some(b'U') => uid = line.strip_prefix(b"Uid:").and_then(|l| number(words(l).nth(1)?)).or(uid),

@@ -9,7 +9,7 @@ use fenxi_model::{
 use fenxi_procfs::{TICK_NS, scan, stat::split_as};
 
 use super::{
-    Active, Known, Processes,
+    Active, KnownProcess, Processes,
     details::Measured,
     exited::Totals,
     gone::Gone,
@@ -170,7 +170,7 @@ impl Processes {
             // What children of chosen processes used was not asked for.
             return;
         } else if self.exits.is_some() {
-            // Parents' times are cut to ticks: only what exceeds that is more than the records tell.
+            // Parents' times are cut to ticks: only what exceeds that is more than in the records.
             let slack = 2 * TICK_NS as i64;
             self.balance_ns = (self.balance_ns + rest.ns as i64 - records as i64).max(-slack);
             rest.ns = if self.balance_ns >= slack { std::mem::take(&mut self.balance_ns) as u64 } else { 0 };
@@ -210,7 +210,7 @@ impl Processes {
 }
 
 /// What it is at this moment.
-fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) {
+fn state(row: &mut Row<'_, process::Schema>, known: &KnownProcess, measured: Measured) {
     let stat = &known.stat;
     row.f64(process::rss_bytes, stat.rss_bytes as f64)
         .f64(process::vsz_bytes, stat.vsz_bytes as f64)
@@ -225,7 +225,7 @@ fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) 
 }
 
 /// What it did besides using CPUs.
-fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::Work, per_s: impl Fn(u64) -> f64) {
+fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::ProcessWork, per_s: impl Fn(u64) -> f64) {
     io(row, work.io, &per_s);
     if let Some((voluntary, involuntary)) = work.switches {
         row.f64(process::voluntary_switches_per_s, per_s(voluntary))

@@ -3,7 +3,7 @@
 //! When a parent waits for a child that ended, the kernel adds all that the child and its own ended
 //! children ever used to the parent's child times. Some of that was shown before, in the rows of
 //! those that lived at the sample before; it is taken off, so that nothing counts twice. What
-//! nobody waits for (a parent that ignores SIGCHLD) is in no parent's times and remains unknown.
+//! no parent waits for (a parent that ignores SIGCHLD) is in no parent's times and remains unknown.
 
 use std::ops::{Add, Sub};
 
@@ -26,13 +26,13 @@ pub struct Totals {
     pub stime: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
-    /// Bytes and calls; of what a stat tells it is nothing.
+    /// Bytes and calls; a stat has none of them.
     pub io: Io,
 }
 
 impl Totals {
     /// What a process used itself in all, `ns` of CPU time.
-    pub fn of(stat: &Stat, ns: u64) -> Totals {
+    pub fn from_stat(stat: &Stat, ns: u64) -> Totals {
         Totals {
             ns,
             utime: stat.utime,
@@ -121,14 +121,14 @@ impl Exited {
         let mut strays = Vec::new();
         for gone in self.gone.values() {
             let heir = self.heir(gone.parent);
-            if !take(self.parents.get_mut(&heir), gone.shown) {
+            if !subtract(self.parents.get_mut(&heir), gone.shown) {
                 strays.push(gone.shown);
             }
         }
         // An orphan is waited for by init or a subreaper; whose times did not grow enough did not.
         for shown in strays {
             let richest = self.parents.values_mut().filter(|t| t.io.may_hold(shown.io)).max_by_key(|t| t.ns);
-            take(richest, shown);
+            subtract(richest, shown);
         }
         self.parents.values().fold(Totals::default(), |sum, t| sum + *t)
     }
@@ -158,7 +158,7 @@ impl Exited {
 }
 
 /// Takes `shown` off `account` if it is in there, but for the ticks that were cut off.
-fn take(account: Option<&mut Totals>, shown: Totals) -> bool {
+fn subtract(account: Option<&mut Totals>, shown: Totals) -> bool {
     match account {
         Some(account) if account.ns + 2 * TICK_NS >= shown.ns => {
             *account = *account - shown;

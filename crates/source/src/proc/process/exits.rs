@@ -2,8 +2,8 @@
 //!
 //! A record is made while the process ends: what the process still does then (freeing its memory) and
 //! what it did since the last clock tick are not in it. So the process's clock is read as well, at
-//! once and every few milliseconds until it stands still, as long as its parent has not waited for it;
-//! the greatest is the truth. Of a process that is waited for at once, what came after the last clock
+//! once and every few milliseconds until it stops changing, as long as its parent has not waited for it;
+//! the maximum is correct. Of a process that is waited for at once, what came after the last clock
 //! tick can be missing.
 
 use std::{
@@ -32,8 +32,8 @@ const REGISTER_CPUMASK: u16 = 3;
 const AGGREGATE_PID: u16 = 4;
 const AGGREGATE_TGID: u16 = 5;
 const STATS: u16 = 3;
-/// Since this version (Linux 5.19) a record tells a thread's end from a process's.
-const LEAST_VERSION: u16 = 12;
+/// Since this version (Linux 5.19) a record distinguishes a thread's end from a process's.
+const MIN_VERSION: u16 = 12;
 /// Flag of the record of a process's last thread.
 const LAST_OF_GROUP: u8 = 0x20;
 /// Room for the records that wait: some ten thousand.
@@ -123,7 +123,7 @@ impl Exits {
         }
     }
 
-    /// Everything that ended until now goes to `ended`; gives what is to be told about losses.
+    /// Everything that ended until now goes to `ended`; gives the note about losses.
     pub fn drain(&mut self, ended: &mut Vec<Ended>) -> Option<String> {
         let mut inbox = self.shared.lock();
         inbox.receive();
@@ -134,14 +134,16 @@ impl Exits {
             return Some("exit records were lost: more processes ended than could be taken".to_owned());
         }
         let version = inbox.old?;
-        Some(format!("exit records of version {version} do not tell threads from processes: Linux 5.19 or newer does"))
+        Some(format!(
+            "exit records of version {version} do not distinguish threads from processes: Linux 5.19 or newer does"
+        ))
     }
 }
 
 impl Drop for Exits {
     fn drop(&mut self) {
-        let told = rustix::io::write(&self.shared.stop, &1_u64.to_ne_bytes());
-        if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
+        let reported = rustix::io::write(&self.shared.stop, &1_u64.to_ne_bytes());
+        if let (Ok(_), Some(thread)) = (reported, self.thread.take()) {
             // It has nothing to say.
             let _ = thread.join();
         }
@@ -150,12 +152,12 @@ impl Drop for Exits {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inbox> {
-        // Nobody panics while holding it; if so, records are whole all the same.
+        // No holder panics; if so, records are whole all the same.
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes records as they come until it is told to stop.
+/// Takes records as they come until it is asked to stop.
 fn listen(shared: &Shared) {
     let Ok(socket) = shared.lock().socket.fd.try_clone() else { return };
     let mut unsettled = false;
@@ -226,7 +228,7 @@ impl Ended {
 #[derive(Debug, PartialEq)]
 struct Old(u16);
 
-/// The process that a message tells the end of; None when only a thread of it ended.
+/// The process whose end a message reports; None when only a thread of it ended.
 fn parse(payload: &[u8]) -> Result<Option<Ended>, Old> {
     let (mut last, mut group) = (None, None);
     for (kind, value) in generic(payload) {
@@ -239,7 +241,7 @@ fn parse(payload: &[u8]) -> Result<Option<Ended>, Old> {
     }
     let Some(stats) = last else { return Ok(None) };
     let version = u16_at(stats, 0).unwrap_or(0);
-    if version < LEAST_VERSION {
+    if version < MIN_VERSION {
         return Err(Old(version));
     }
     Ok(ended(stats, group))

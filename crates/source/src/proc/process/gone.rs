@@ -1,8 +1,8 @@
-//! What processes that ended did in the interval: those that a sample saw alive, and those that only their exit record tells of.
+//! What processes that ended did in the interval: those that a sample saw alive, and those that are known by their exit record only.
 
 use fenxi_procfs::TICK_NS;
 
-use super::{Known, Processes, exited::Totals, exits::Ended};
+use super::{KnownProcess, Processes, exited::Totals, exits::Ended};
 
 /// A process that ended in the interval, and what it did in it; or several.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub struct Gone {
 
 impl Processes {
     /// Remembers what a process that is gone had used when it was last seen, and what it did since.
-    pub(super) fn bury(&mut self, pid: u32, known: Option<Known>) {
+    pub(super) fn bury(&mut self, pid: u32, known: Option<KnownProcess>) {
         let Some(known) = known else { return };
         self.n_kept -= usize::from(known.file.is_some());
         let shown_ns = known.clock_ns.unwrap_or_else(|| known.details.lifetime_ns(&known.stat));
@@ -31,7 +31,7 @@ impl Processes {
             return;
         }
         self.tree.ended(pid);
-        let shown = Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat);
+        let shown = Totals::from_stat(&known.stat, shown_ns) + Totals::of_children(&known.stat);
         self.exited.gone(pid, known.stat.ppid, Totals { io: known.details.io(), ..shown });
         let Some(mut ended) = record else { return };
         ended.cpu_ns = ended.cpu_ns.max(shown_ns);

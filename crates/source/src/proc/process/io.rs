@@ -3,7 +3,7 @@
 //! `/proc/PID/io` of a process also holds all that its ended and awaited children ever read and wrote: of a server that begins
 //! a process for each client it is mostly theirs. `/proc/PID/task/TID/io` is of one thread alone, so of a process with one
 //! thread it is the process's own, and what the first file holds beyond is its children's. Of a process with several threads,
-//! some of which may have ended, neither file tells the two apart where children were waited for: then both are unknown.
+//! some of which may have ended, neither file distinguishes the two where children were waited for: then both are unknown.
 
 use std::ops::{Add, Sub};
 
@@ -31,7 +31,7 @@ impl Default for Io {
 impl Io {
     /// Nothing was read or written.
     pub const NONE: Io = Io(Some([0; FIGURES]));
-    /// Nobody knows.
+    /// Unknown.
     pub const UNKNOWN: Io = Io(None);
 
     /// Whether an account may hold another one: each figure is as large, or one of them is not known.
@@ -81,7 +81,7 @@ pub struct Account {
 /// What was done since the time before.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
-    /// By the process itself; None where the kernel does not tell.
+    /// By the process itself; None where the kernel does not report it.
     pub own: Option<[u64; FIGURES]>,
     /// By children that ended and were waited for, in all of their lives.
     pub children: Io,
@@ -93,7 +93,7 @@ impl Account {
         if self.is_denied { Io::UNKNOWN } else { self.whole }
     }
 
-    /// Reads anew and tells what was done since the time before; the first time that is nothing but a memory of it, unless the
+    /// Reads anew and returns what was done since the time before; the first time that is nothing but a memory of it, unless the
     /// process had not begun: `before` is then without threads.
     pub fn advance(&mut self, reader: &mut Reader, pid: u32, before: &Stat, now: &Stat, is_first: bool) -> Growth {
         let waited = children(now) != children(before);

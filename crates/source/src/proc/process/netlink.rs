@@ -6,7 +6,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, netlink::SocketAddrNetlink, sockopt,
 };
 
-/// The family that tells of families, and what asks it for one by name.
+/// The family that lists families, and what asks it for one by name.
 const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;

@@ -33,7 +33,7 @@ pub struct Run {
 /// The folder /proc and buffers to read from it.
 pub struct Reader {
     folder: OwnedFd,
-    /// Whether it is a saved copy, in which anything may stand in a file's place.
+    /// Whether it is a saved copy, in which a file may be replaced by anything.
     saved: bool,
     path: String,
     bytes: Vec<u8>,
@@ -46,7 +46,7 @@ pub struct Reader {
     pub own: Option<u32>,
 }
 
-/// Longer command lines are cut: they differ in what nobody reads.
+/// Longer command lines are cut: the cut part is rarely read.
 const MAX_COMMAND: usize = 250;
 
 const READ_ONLY: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
@@ -129,7 +129,7 @@ impl Reader {
         Some(shown.chars().map(|c| if is_hidden(c) { HIDDEN } else { c }).collect())
     }
 
-    /// How many files a process has open; None where the kernel does not tell at once (before 6.2), or of a saved copy.
+    /// How many files a process has open; None where the kernel does not report it at once (before 6.2), or of a saved copy.
     pub fn open_files(&mut self, pid: u32) -> Option<u64> {
         if self.saved {
             return None;

@@ -3,7 +3,7 @@
 use super::{exits::Ended, reader::Reader};
 use fenxi_procfs::scan::lines;
 
-/// Says whether a name or a command line is wanted.
+/// Decides whether a name or a command line is wanted.
 pub type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Which processes are wanted: those that fulfil all of what is given. Nothing given is all of them.
@@ -17,7 +17,7 @@ pub struct Selection {
     pub uid: Option<u32>,
     /// Control group as `/proc/PID/cgroup` has it, or one below it.
     pub cgroup: Option<String>,
-    /// Descendants of this process, and nobody else's.
+    /// Descendants of this process, and of no other.
     pub descendants: bool,
 }
 

@@ -247,7 +247,7 @@ fn what_ended_children_read_and_wrote_is_not_their_parents() {
     near(seen.value("process", "write_bytes_per_s", &parent_key), 7000.0);
     near(seen.value("process", "read_bytes_per_s", &exited), 50.0);
     near(seen.value("process", "write_bytes_per_s", &exited), 50_000.0);
-    // Nobody ended: all that is new is its own, and the thread need not be asked.
+    // No child ended: all that is new is its own, and the thread need not be asked.
     session.machine.remove("/proc/50/task");
     put(&session.machine, &Fake { children: (185, 35), utime: 1010, io: Some(5470), ..parent });
     let seen = session.tick(1.0);
@@ -289,7 +289,7 @@ impl Live {
     }
 }
 
-/// A shell that counts to a number and says so, for each line it is given.
+/// A shell that counts to a number and prints it, for each line it is given.
 fn counting_shell() -> Child {
     let script = "while read n; do i=0; while [ $i -lt $n ]; do i=$((i+1)); done; echo; done";
     Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
@@ -314,7 +314,7 @@ fn cpu_time_of_a_live_process_is_what_the_kernel_s_clock_of_it_says() {
         let seen = live.tick(1.0);
         let keys = seen.keys("process");
         let pid = id.to_string();
-        let key = keys.iter().find(|k| k[0] == pid).expect("a row for whoever ran");
+        let key = keys.iter().find(|k| k[0] == pid).expect("a row for each that ran");
         let key: Vec<_> = key.iter().map(String::as_str).collect();
         shown_us += seen.value("process", "cpu", &key).unwrap() * 1e4;
         let truth_us = fenxi_sys::clock::ns(clock).unwrap() as f64 / 1e3;
@@ -326,7 +326,7 @@ fn cpu_time_of_a_live_process_is_what_the_kernel_s_clock_of_it_says() {
 
 #[test]
 fn processes_that_no_sample_saw_have_a_row_by_name_and_role() {
-    // Whoever may not have exit records knows their parents' times only.
+    // A user without access to exit records knows their parents' times only.
     if super::Exits::begin(&crate::Root::live()).is_err() {
         return;
     }
@@ -366,7 +366,7 @@ fn a_live_shell_has_not_written_what_its_child_wrote() {
     let pid = child.id().to_string();
     let keys = seen.keys("process");
     let key: Vec<_> =
-        keys.iter().find(|key| key[0] == pid).expect("a row for whoever ran").iter().map(String::as_str).collect();
+        keys.iter().find(|key| key[0] == pid).expect("a row for each that ran").iter().map(String::as_str).collect();
     let written = seen.value("process", "write_call_bytes_per_s", &key);
     assert!(written.is_some_and(|bytes| bytes < 1e6), "{written:?}");
     drop(child.stdin.take());

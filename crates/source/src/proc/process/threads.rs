@@ -19,7 +19,7 @@ use crate::Tick;
 
 /// A thread as it was when it last ran.
 #[derive(Debug)]
-struct Known {
+struct KnownThread {
     run: Run,
     stat: Stat,
     comm: Box<str>,
@@ -29,7 +29,7 @@ struct Known {
 /// The threads of one process.
 #[derive(Debug, Default)]
 pub struct Threads {
-    known: FxHashMap<u32, Known>,
+    known: FxHashMap<u32, KnownThread>,
     round: u64,
 }
 
@@ -69,7 +69,7 @@ impl Threads {
             return;
         }
         let Some((stat, comm)) = reader.thread_stat(owner.pid, tid) else { return };
-        let now = Known { run, stat, comm: comm.into(), seen: self.round };
+        let now = KnownThread { run, stat, comm: comm.into(), seen: self.round };
         let before = self.known.insert(tid, now).map(|k| (k.run, k.stat));
         let before = before.filter(|(_, then)| then.start == stat.start);
         // At the first look nothing is known of what was before.

@@ -7,7 +7,7 @@ use fenxi_model::catalog::{process, thread};
 use fenxi_sys::usage::{Whose, cpu_times};
 use rustc_hash::FxHashSet;
 
-use super::{Known, Processes, Selection, Wanted, exited::Totals};
+use super::{KnownProcess, Processes, Selection, Wanted, exited::Totals};
 use crate::{Collector, Root, Source, SourceError, Spec, Take};
 
 /// CPU times of chosen processes, and of those that ended by their exit records.
@@ -92,7 +92,7 @@ impl Tree {
 
     /// What was used by the tree and is in no row: `rows_ns` is in rows of this sample. None when no
     /// tree is wanted.
-    pub fn rest<'k>(&mut self, rows_ns: u64, living: impl Iterator<Item = &'k Known>) -> Option<Children> {
+    pub fn rest<'k>(&mut self, rows_ns: u64, living: impl Iterator<Item = &'k KnownProcess>) -> Option<Children> {
         let (begin, now) = (self.begin?, Children::now()?);
         let usr_ns = now.usr_ns.saturating_sub(begin.usr_ns);
         let sys_ns = now.sys_ns.saturating_sub(begin.sys_ns);

@@ -35,7 +35,7 @@ fn sockets_that_live_begin_and_end_are_all_counted_once() {
     let mut round = |messages: &[(Of, u64, u64, u64)]| {
         sockets.begin();
         for (of, cookie, received, sent) in messages {
-            assert!(!sockets.take(&message(*cookie, *received, *sent, 7, 216), *of).unwrap());
+            assert!(!sockets.read_messages(&message(*cookie, *received, *sent, 7, 216), *of).unwrap());
         }
         sockets.end()
     };
@@ -52,11 +52,11 @@ fn an_older_kernel_tells_less_and_damage_is_left_out() {
     let mut sockets = Sockets::default();
     sockets.begin();
     sockets.begin();
-    sockets.take(&message(1, 10, 20, 5, 136), Of::Living).unwrap();
-    sockets.take(&message(2, 10, 20, 5, 100), Of::Living).unwrap();
+    sockets.read_messages(&message(1, 10, 20, 5, 136), Of::Living).unwrap();
+    sockets.read_messages(&message(2, 10, 20, 5, 100), Of::Living).unwrap();
     let whole = message(3, 10, 20, 5, 216);
     for len in 0..whole.len() {
-        sockets.take(&whole[..len], Of::Living).unwrap();
+        sockets.read_messages(&whole[..len], Of::Living).unwrap();
     }
     assert_eq!(sockets.end(), Some(Bytes { received: 10, sent: 20 }));
 }
@@ -76,7 +76,7 @@ fn bytes_over_real_connections_are_counted_also_when_they_are_gone() {
         drop(short);
         let _ = listener.accept().unwrap().0.read_to_end(&mut Vec::new()).unwrap();
     }
-    // The kernel tells of ends a moment later.
+    // The kernel reports ends a moment later.
     std::thread::sleep(std::time::Duration::from_millis(200));
     let bytes = payload.sample().unwrap().unwrap();
     assert!(bytes.received >= 1_030_000 && bytes.sent >= 1_030_000, "{bytes:?}");

@@ -1,6 +1,6 @@
 //! Whether a thread that waits in `poll`, `select` or `epoll_wait` waits for the answer of a peer, as one does that blocks in `recv`.
 //!
-//! Most clients wait so: whatever has a timeout (curl, drivers of databases), and all event loops. The files that a thread polls are told by
+//! Most clients wait so: whatever has a timeout (curl, drivers of databases), and all event loops. The files that a thread polls are found by
 //! its system call: the memory that its arguments point to, or the list of the epoll file (/proc/PID/fdinfo). It waits for a peer when a
 //! connected socket is among them and its process listens nowhere: a server waits for requests, which is no wait for an answer. The peer may be a
 //! name server; and a socket that opens is waited for until room for data is there.
@@ -30,13 +30,13 @@ const OUT: u64 = 4;
 /// The sockets of processes whose threads poll, and what they are.
 #[derive(Default)]
 pub(super) struct Polled {
-    /// By their inodes. [`State::Other`] also stands for pairs and sockets of other families.
+    /// By their inodes. [`State::Other`] also covers pairs and sockets of other families.
     known: FxHashMap<u64, State>,
     /// Rounds since all of them were forgotten.
     age: u32,
     /// Whether the tables of sockets were read in this round.
     has_read: bool,
-    /// Files of processes that are sockets, with their inodes, as they were found in this round; None where they are not told.
+    /// Files of processes that are sockets, with their inodes, as they were found in this round; None where they are not readable.
     open: FxHashMap<u32, Option<Vec<(u32, u64)>>>,
     /// Files from which the thread at hand waits for data, and those that it waits to write to.
     files: Vec<u32>,
@@ -70,7 +70,7 @@ impl Polled {
     fn find(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> Option<()> {
         self.files.clear();
         self.opening.clear();
-        let call = Call::of(reader.file(pid, Some(tid), "syscall")?)?;
+        let call = Call::parse(reader.file(pid, Some(tid), "syscall")?)?;
         match call.number {
             #[cfg(target_arch = "x86_64")]
             libc::SYS_poll => self.find_in_array(reader, pid, call),
@@ -166,7 +166,7 @@ impl Polled {
     }
 }
 
-/// The files of a process that are sockets; None when they are not told, or there are too many.
+/// The files of a process that are sockets; None when they are not readable, or there are too many.
 fn open_sockets(reader: &mut Reader, pid: u32) -> Option<Vec<(u32, u64)>> {
     let links = reader.links(pid, "fd", MOST_FILES)?;
     Some(links.iter().filter_map(|(file, link)| Some((*file, socket(link)?))).collect())
@@ -180,7 +180,7 @@ struct Call {
 }
 
 impl Call {
-    fn of(text: &[u8]) -> Option<Call> {
+    fn parse(text: &[u8]) -> Option<Call> {
         let mut words = words(text.trim_ascii());
         let number = words.next().and_then(number).and_then(|n| i64::try_from(n).ok())?;
         let mut argument = || hex(words.next()?.strip_prefix(b"0x")?);
@@ -216,7 +216,7 @@ mod tests {
     use super::{Call, IN, OUT, Polled, Reader, Wait, polled, socket};
     use crate::Root;
 
-    /// A program that says when it is about to wait.
+    /// A program that prints when it is about to wait.
     struct Waiting(Child);
 
     impl Waiting {
@@ -334,9 +334,9 @@ mod tests {
 
     #[test]
     fn calls_and_entries_are_read() {
-        let call = Call::of(b"7 0x7ffc41 0x1 0x7530 0x0 0x0 0x0 0x7ffd 0x7f01\n").unwrap();
+        let call = Call::parse(b"7 0x7ffc41 0x1 0x7530 0x0 0x0 0x0 0x7ffd 0x7f01\n").unwrap();
         assert_eq!((call.number, call.arguments), (7, [0x7f_fc41, 1]));
-        assert!(Call::of(b"running\n").is_none() && Call::of(b"-1 0x7ffd 0x7f01").is_none());
+        assert!(Call::parse(b"running\n").is_none() && Call::parse(b"-1 0x7ffd 0x7f01").is_none());
         assert_eq!((polled(&[5, 0, 0, 0, 1, 0, 0, 0], IN), polled(&[5, 0, 0, 0, 1, 0, 0, 0], OUT)), (Some(5), None));
         assert_eq!((polled(&[5, 0, 0, 0, 4, 0, 0, 0], IN), polled(&[5, 0, 0, 0, 4, 0, 0, 0], OUT)), (None, Some(5)));
         assert_eq!(polled(&[255, 255, 255, 255, 1, 0, 0, 0], IN), None);

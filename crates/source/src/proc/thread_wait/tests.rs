@@ -53,8 +53,8 @@ fn threads_that_ran_are_counted_by_what_they_wait_for() {
     assert_eq!(seen.count("thread_wait"), 2);
     near(seen.value("thread_wait", "threads", &["7", "app", "lock", "futex_wait_queue"]), 2.0);
     near(seen.value("thread_wait", "threads", &["7", "app", "run", ""]), 1.0);
-    assert_eq!(session.tick(1.0).count("thread_wait"), 0, "nobody ran");
-    // Of a process that may not be traced the kernel says `0` whatever its threads do.
+    assert_eq!(session.tick(1.0).count("thread_wait"), 0, "none ran");
+    // Of a process that may not be traced the kernel prints `0` whatever its threads do.
     thread(&session.machine, (7, 72), 190, "0");
     session.machine.put("/proc/7/task/72/stat", stat(72, "app", 1, 1));
     assert_eq!(session.tick(1.0).count("thread_wait"), 0, "it sleeps");
@@ -78,7 +78,7 @@ fn of_the_command_a_thread_counts_that_is_held_up_for_long() {
         seen.text("thread_wait", "role", &["7", "app", "send", "sk_stream_wait_memory"]).as_deref(),
         Some("command")
     );
-    // When no other is at anything, it is the main thread that tells what the program waits for.
+    // When no other is at anything, the main thread shows what the program waits for.
     thread(&session.machine, (7, 71), 5, "futex_do_wait");
     let seen = session.tick(1.0);
     assert_eq!(seen.count("thread_wait"), 1);
@@ -126,7 +126,7 @@ fn between_two_ticks_only_what_the_recorder_started_is_looked_at() {
     let seen = session.between(0.01);
     assert_eq!(seen.keys("thread_wait"), [["7", "app", "run", ""]]);
     near(seen.value("thread_wait", "dt", &["7", "app", "run", ""]), 0.01);
-    // The tick tells of its own time of the one, and of all the interval of the other.
+    // The tick has the time since the look of the one, and all the interval of the other.
     process(&session.machine, (7, 1), 9, "hrtimer_nanosleep");
     let seen = session.tick(0.99);
     near(seen.value("thread_wait", "dt", &["7", "app", "sleep", "hrtimer_nanosleep"]), 0.99);
@@ -150,7 +150,7 @@ fn threads_that_take_turns_are_at_the_lock_at_every_look_however_short() {
     session.tick(None);
     run(&session.machine, [401, 401, 401, 41]);
     session.tick(1.0);
-    // Nobody ran since the tick: that they work is known from before it. The last thread only helps.
+    // None ran since the tick: that they work is known from before it. The last thread only helps.
     let seen = session.between(0.01);
     let (at_lock, running) = (["7", "app", "lock", "futex_do_wait"], ["7", "app", "run", ""]);
     near(seen.value("thread_wait", "threads", &at_lock), 2.0);
@@ -206,5 +206,5 @@ fn threads_of_what_the_recorder_started_have_rows_with_their_names() {
         "who did next to nothing has no row, nor has what others started"
     );
     near(seen.value("thread", "cpu", &["7", "71", "GC Thread#0", ""]), 4.0);
-    assert_eq!(session.between(0.01).count("thread"), 0, "a row tells of a whole interval");
+    assert_eq!(session.between(0.01).count("thread"), 0, "a row covers a whole interval");
 }

@@ -26,7 +26,7 @@ fn scramble<D: Digest>(password: &str, mix: impl FnOnce(&[u8]) -> Vec<u8>) -> Ve
 /// The password under the server's RSA key, for a connection that others may listen to.
 ///
 /// # Errors
-/// A text that says what is wrong with the key.
+/// What is wrong with the key.
 pub fn encrypted(password: &str, challenge: &[u8], key: &[u8]) -> Result<Vec<u8>, String> {
     let unusable = |e: &dyn std::fmt::Display| format!("the server's RSA key cannot be used: {e}");
     let pem = std::str::from_utf8(key).map_err(|e| unusable(&e))?;
@@ -35,7 +35,7 @@ pub fn encrypted(password: &str, challenge: &[u8], key: &[u8]) -> Result<Vec<u8>
     key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &masked).map_err(|e| unusable(&e))
 }
 
-/// The password as it is, for a connection to which nobody can listen.
+/// The password as it is, for a connection that cannot be intercepted.
 pub fn clear(password: &str) -> Vec<u8> {
     [password.as_bytes(), &[0]].concat()
 }

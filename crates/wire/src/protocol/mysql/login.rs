@@ -54,7 +54,7 @@ pub struct Handshake {
     sequence: u8,
     /// How often the server asked for something.
     requests: u32,
-    /// What the greeting told.
+    /// The content of the greeting.
     about: About,
 }
 
@@ -73,7 +73,7 @@ impl Handshake {
         }
     }
 
-    /// What the greeting told, and what the user should know, once the login is done.
+    /// The content of the greeting, and warnings for the user, once the login is done.
     pub fn about(&mut self) -> About {
         self.about.cautions.extend(unencrypted(&self.login, self.is_encrypted()));
         std::mem::take(&mut self.about)
@@ -216,12 +216,12 @@ impl Handshake {
         self.flags & TLS != 0
     }
 
-    /// Whether nobody can listen.
+    /// Whether the connection cannot be intercepted.
     fn is_safe(&self) -> bool {
         self.is_encrypted() || self.login.reach == Reach::Socket
     }
 
-    /// Lets the password out in a way if that is safe; an empty one tells nothing.
+    /// Lets the password out in a way if that is safe; an empty one reveals nothing.
     fn permit(&mut self, method: Method) -> Result<(), WireError> {
         if !self.password().is_empty() {
             let caution = permit(&self.login, self.is_encrypted(), method)?;
@@ -267,7 +267,7 @@ impl Handshake {
         Ok(auth::clear(self.password()))
     }
 
-    /// What a plugin says after the first answer.
+    /// A plugin's message after the first answer.
     fn more(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<Step, WireError> {
         match (self.plugin.as_slice(), data) {
             // The server knew the hash; OK follows.
@@ -392,12 +392,12 @@ mod tests {
                 assert!(events[0].contains("needs TLS") && events[0].contains("`ssl-mode=require`"), "{events:?}");
                 // At most the name of who logs in.
                 assert!(sent.is_empty() || sent.ends_with(b"bob\0\0d\0unix_socket\0"), "{plugin}: {sent:?}");
-                // An empty password tells nothing.
+                // An empty password reveals nothing.
                 let (_, sent) = play(&mut session(&at(Reach::Network, Tls::Disable, "")), &stream, &[]);
                 assert!(!sent.is_empty(), "{plugin}");
             }
         }
-        // A key of the server's own is one of whoever is in between.
+        // A key that the server sends may be one of an interceptor.
         let full = [greeting(!TLS, "unix_socket"), switch("caching_sha2_password"), framed(4, &[1, 4])].concat();
         assert!(play(&mut session(&at(Reach::Network, Tls::Disable, "secret")), &full, &[]).0[0].contains("needs TLS"));
     }
@@ -438,19 +438,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_said() {
-        let said = |login: &Arc<Login>, stream: &[u8]| play(&mut session(login), stream, &[]).0.join(" ");
+        let message = |login: &Arc<Login>, stream: &[u8]| play(&mut session(login), stream, &[]).0.join(" ");
         let greeted = greeting(!TLS, "mysql_native_password");
-        assert!(said(&login(Tls::Require, false), &greeted).contains("offers no TLS"));
+        assert!(message(&login(Tls::Require, false), &greeted).contains("offers no TLS"));
         let with = |plugin: &str| {
             let mut body = vec![0xfe];
             body.extend_from_slice(plugin.as_bytes());
             body.push(0);
             [greeted.clone(), framed(2, &body)].concat()
         };
-        assert!(said(&login(Tls::Disable, false), &with("client_ed25519")).contains("`client_ed25519`"));
-        assert!(said(&login(Tls::Disable, false), &with("mysql_clear_password")).contains("needs TLS"));
+        assert!(message(&login(Tls::Disable, false), &with("client_ed25519")).contains("`client_ed25519`"));
+        assert!(message(&login(Tls::Disable, false), &with("mysql_clear_password")).contains("needs TLS"));
         let full = framed(0, b"\xff\x10\x04Too many connections");
-        assert!(said(&login(Tls::Disable, false), &full).contains("Too many connections (HY000, error 1040)"));
-        assert!(said(&login(Tls::Disable, false), &framed(0, b"\x09")).contains("version 9"));
+        assert!(message(&login(Tls::Disable, false), &full).contains("Too many connections (HY000, error 1040)"));
+        assert!(message(&login(Tls::Disable, false), &framed(0, b"\x09")).contains("version 9"));
     }
 }

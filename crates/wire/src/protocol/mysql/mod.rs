@@ -42,7 +42,7 @@ enum Expected {
     Rows,
     /// The head of what answers a statement to be prepared.
     Prepared,
-    /// That many definitions and EOFs that nobody needs.
+    /// That many definitions and EOFs to skip.
     Passed(u32),
 }
 
@@ -62,7 +62,7 @@ pub struct Session {
     /// Whether the next packet continues one that is too long for one.
     continued: bool,
     local_files: bool,
-    /// What the server told of itself.
+    /// The server's parameters.
     pub(super) about: About,
     /// Names of the columns of the latest result, when they are wanted.
     pub(super) columns: Option<Vec<String>>,
@@ -123,7 +123,7 @@ impl Session {
                 }
                 match handshake.packet(body, self.sequence, out)? {
                     Step::Waits => Event::Nothing,
-                    // Whoever is between could have added them before the encryption began.
+                    // An interceptor could have added them before the encryption began.
                     Step::StartTls if input.len() > used => return Err(malformed("plain bytes before TLS")),
                     Step::StartTls => Event::StartTls,
                     Step::Done => {
@@ -217,7 +217,7 @@ impl Session {
                 Ok(self.completed(status))
             }
             0xfb if self.local_files => Ok(Event::CopyIn),
-            0xfb => Err(malformed("a request for a local file that nobody offered")),
+            0xfb => Err(malformed("a request for a local file that was not offered")),
             _ => {
                 self.expected = Expected::Columns;
                 self.columns.iter_mut().for_each(Vec::clear);
@@ -376,7 +376,7 @@ fn column_name(body: &[u8]) -> Option<&[u8]> {
     text(&mut fields)
 }
 
-/// What an error packet says. A server that takes no connection sends one without a SQLSTATE.
+/// The content of an error packet. A server that takes no connection sends one without a SQLSTATE.
 fn refusal(body: &[u8]) -> Box<ServerError> {
     let mut fields = Fields(body.get(1..).unwrap_or_default());
     let number = fields.array().map_or(0, u16::from_le_bytes);

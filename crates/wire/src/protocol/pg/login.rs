@@ -16,7 +16,7 @@ use crate::{
 
 /// Protocol 3.0.
 const VERSION: u32 = 3 << 16;
-/// What stands in the place of a version to ask for TLS.
+/// The version number that asks for TLS.
 const ASK_TLS: u32 = 80_877_103;
 
 /// A login that is under way.
@@ -91,7 +91,7 @@ impl Handshake {
                 self.awaits_tls = false;
                 Ok((1, Event::StartTls))
             }
-            // Whoever is between could have added it before the encryption began.
+            // An interceptor could have added it before the encryption began.
             [b'S', ..] => Err(malformed("plain bytes behind the consent to TLS")),
             [b'N', ..] if self.login.tls == Tls::Prefer => {
                 self.awaits_tls = false;
@@ -455,15 +455,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_said() {
-        let said = |login: &Arc<Login>, stream: &[u8]| play(&mut begin(login).0, stream, &[]).0.join(" ");
-        assert!(said(&login(None, Tls::Disable), &request(5, &[0; 4])).contains("none is given"));
-        assert!(said(&login(Some("x"), Tls::Disable), &request(7, b"")).contains("GSSAPI"));
-        assert!(said(&login(Some("x"), Tls::Disable), &request(10, b"OTHER\0\0")).contains("SCRAM-SHA-256"));
+        let reported = |login: &Arc<Login>, stream: &[u8]| play(&mut begin(login).0, stream, &[]).0.join(" ");
+        assert!(reported(&login(None, Tls::Disable), &request(5, &[0; 4])).contains("none is given"));
+        assert!(reported(&login(Some("x"), Tls::Disable), &request(7, b"")).contains("GSSAPI"));
+        assert!(reported(&login(Some("x"), Tls::Disable), &request(10, b"OTHER\0\0")).contains("SCRAM-SHA-256"));
         let mut refused = Vec::new();
         message(b'E', &mut refused, |out| out.extend_from_slice(b"SFATAL\0VFATAL\0C28P01\0Mwrong password\0\0"));
-        assert!(said(&login(Some("x"), Tls::Disable), &refused).contains("wrong password (28P01)"));
-        assert!(said(&login(None, Tls::Require), b"N").contains("offers no TLS"));
-        assert!(said(&login(None, Tls::Require), b"SR").contains("plain bytes"));
-        assert_eq!(said(&login(None, Tls::Require), b"S"), "StartTls");
+        assert!(reported(&login(Some("x"), Tls::Disable), &refused).contains("wrong password (28P01)"));
+        assert!(reported(&login(None, Tls::Require), b"N").contains("offers no TLS"));
+        assert!(reported(&login(None, Tls::Require), b"SR").contains("plain bytes"));
+        assert_eq!(reported(&login(None, Tls::Require), b"S"), "StartTls");
     }
 }

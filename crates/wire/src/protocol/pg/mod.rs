@@ -24,7 +24,7 @@ pub struct Session {
     unconfirmed: Vec<u32>,
     /// How many of those were confirmed since the last sync.
     confirmed: usize,
-    /// What the server told of itself.
+    /// The server's parameters.
     pub(super) about: About,
     /// Names of the columns of the latest result, when they are wanted.
     pub(super) columns: Option<Vec<String>>,
@@ -35,7 +35,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session at its beginning; what it says first is written to `out`.
+    /// A session at its beginning; its first message is written to `out`.
     pub fn new(login: &Arc<Login>, out: &mut Vec<u8>) -> Session {
         Session {
             handshake: Some(Box::new(Handshake::new(login, out))),
@@ -147,7 +147,7 @@ impl Session {
         }
     }
 
-    /// The backend's process, and its key for whoever cancels a statement.
+    /// The backend's process, and its key for cancel requests.
     fn key(&mut self, body: &[u8]) {
         let mut fields = Fields(body);
         self.about.number = fields.array().map_or(0, u32::from_be_bytes);
@@ -312,7 +312,7 @@ fn name(number: u32, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Rows that a command says it affected: `INSERT 0 5`, `UPDATE 3`, `COPY 100`; what SELECT says was counted as rows.
+/// Rows affected by a command tag: `INSERT 0 5`, `UPDATE 3`, `COPY 100`; rows of SELECT were counted already.
 fn affected(tag: &[u8]) -> u64 {
     let tag = tag.strip_suffix(b"\0").unwrap_or(tag);
     if tag.starts_with(b"SELECT") || tag.starts_with(b"FETCH") {
@@ -322,7 +322,7 @@ fn affected(tag: &[u8]) -> u64 {
     std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// What an ErrorResponse says, and whether it ends the session.
+/// The content of an ErrorResponse, and whether it ends the session.
 fn refusal(body: &[u8]) -> (Box<ServerError>, bool) {
     let mut error = Box::new(ServerError { state: *b"?????", number: 0, message: String::new() });
     let mut fatal = false;

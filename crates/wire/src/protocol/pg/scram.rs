@@ -21,7 +21,7 @@ pub enum Bound {
     Never,
 }
 
-/// What a server's first message says.
+/// The content of a server's first message.
 #[derive(Debug)]
 pub struct Challenge {
     nonce: String,
@@ -51,7 +51,7 @@ impl Scram {
         format!("{}{}", self.header(), self.bare())
     }
 
-    /// What says whether it is bound.
+    /// The channel binding flag.
     fn header(&self) -> &'static str {
         match self.bound {
             Bound::To(_) => "p=tls-server-end-point,,",
@@ -82,7 +82,7 @@ impl Scram {
     /// Reads the server's first message.
     ///
     /// # Errors
-    /// A text that says what is wrong with the message.
+    /// What is wrong with the message.
     pub fn challenge(&self, server: &[u8]) -> Result<Challenge, String> {
         let server = std::str::from_utf8(server).map_err(|_| broken())?;
         let field = |key: &str| server.split(',').find_map(|part| part.strip_prefix(key)).ok_or_else(broken);
@@ -121,7 +121,7 @@ impl Scram {
     /// Checks the server's last message.
     ///
     /// # Errors
-    /// A text that says that the server did not prove that it knows the password.
+    /// A text that the server did not prove that it knows the password.
     pub fn verify(&mut self, server: &[u8]) -> Result<(), String> {
         let signature = server.strip_prefix(b"v=").and_then(|text| BASE64.decode(text).ok());
         match (signature, self.expected) {

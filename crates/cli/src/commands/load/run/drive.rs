@@ -85,7 +85,7 @@ impl Watch for Follower<'_> {
 
     fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
         self.meter.interval(interval);
-        let summary = Summary::of(interval);
+        let summary = Summary::from_interval(interval);
         self.printer.interval(interval, &summary);
         (self.each)(summary);
         ControlFlow::Continue(())

@@ -81,7 +81,7 @@ fn schedule(args: &RunArgs) -> anyhow::Result<Schedule> {
 
 /// What follows which error.
 fn policy(args: &RunArgs, dialect: Dialect) -> anyhow::Result<Policy> {
-    let mut policy = Policy::of(dialect);
+    let mut policy = Policy::for_dialect(dialect);
     policy.max_retries = args.max_retries;
     for (classes, action) in [(&args.retry, Action::Retry), (&args.ignore, Action::Ignore), (&args.stop, Action::Stop)]
     {

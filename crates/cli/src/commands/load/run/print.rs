@@ -46,7 +46,7 @@ impl Printer {
             .collect();
         if self.json {
             let total = json!({ "total": {
-                "summary": Summary::of(&outcome.total),
+                "summary": Summary::from_interval(&outcome.total),
                 "results": report::figures(outcome),
                 "errors": errors,
                 "doubts": outcome.doubts(),

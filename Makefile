@@ -14,7 +14,7 @@ help:
 	@echo "make package                a .deb, a tar archive and an OCI image layout, in packages/"
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
 	@echo "make test                   after a change: builds, lints, tests, the demo and its pages"
-	@echo "make test-all               everything that must hold: also packages, attacks, planted faults, a cluster, fuzzing"
+	@echo "make test-all               everything that must hold: also packages, attacks, injected faults, a cluster, fuzzing"
 	@echo "make test-cluster           questions and findings on a local Spark, and its failures (installs it once: 500 MB, needs Java 17)"
 	@echo "make test-machines          the static program of another machine (aarch64, or x86-64), under an emulator"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"

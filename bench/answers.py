@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a statement costs: from the command line, over HTTP, and in memory while nobody asks.
+"""What a statement costs: from the command line, over HTTP, and in memory while idle.
 
-With FENXI_OTHER=PROGRAM another build of fenxi is asked in turn over a store of its own that holds the same runs.
+With FENXI_OTHER=PROGRAM another build of fenxi is asked in turn over a separate store that holds the same runs.
 Settings: BENCH_ROUNDS (100), BENCH_RUNS (100): runs in the store; BENCH_MEMORY (1GB): `--memory` of the server.
 """
 

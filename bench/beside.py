@@ -11,7 +11,7 @@ import servers
 
 @contextlib.contextmanager
 def loop(script):
-    """A line of shell over and over, as a program of its own that goes with all it began."""
+    """A line of shell over and over, as a separate program that ends with all it began."""
     running = subprocess.Popen(["bash", "-c", f"while :; do {script}; done"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         yield
@@ -23,7 +23,7 @@ def loop(script):
 
 def client(server):
     """The words of the server's own client, which reads statements from its standard input. On MariaDB, which knows no names of
-    applications, it has a user of its own."""
+    applications, it has a separate user."""
     words = [str(word) for word in server.client[:-1]]
     if server.name == "MariaDB":
         server.sql("CREATE USER IF NOT EXISTS report@localhost; GRANT ALL ON *.* TO report@localhost")

@@ -3,7 +3,7 @@
 
     bench/build.py [--only PART,…]      cold, touch, fresh, test, units: all of them without it
 
-Everything is done in a clone of this one's last commit and in a cache folder of its own; crates and the engine's library are fetched
+Everything is done in a clone of this one's last commit and in a separate cache folder; crates and the engine's library are fetched
 before. `cold` makes both and is needed once before the others; what a part measured stays on the page until it is measured again.
 Settings: BENCH_CRATES (model,formats,store,query,cli; `all`), BENCH_UNITS (a target folder, for `units`: without it that of `cold`).
 """
@@ -145,7 +145,7 @@ def units():
 
 
 def page(results):
-    lines = ["# The build", "", "Measured by `bench/build.py`, which says what each part does.  ", f"Machine: {machine()}.", "",
+    lines = ["# The build", "", "Measured by `bench/build.py`, which describes each part.  ", f"Machine: {machine()}.", "",
              "| what | wall | CPU | at commit |", "|---|---:|---:|---|"]
     for part in PARTS:
         if part in results:

@@ -1,4 +1,4 @@
-"""Control groups that planted faults limit, of either version of the kernel's interface."""
+"""Control groups that injected faults limit, of either version of the kernel's interface."""
 
 import pathlib
 

@@ -160,7 +160,7 @@ def record(fenxi, folder, name, argv):
 
 
 def burners():
-    """As many as CPUs, of the least priority that competes."""
+    """As many as CPUs, of the lowest priority that competes."""
     burn = "while True: pass"
     return [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(os.cpu_count() or 1)]
 

@@ -19,7 +19,7 @@ ENGINE = pathlib.Path(os.environ.get("DUCKDB_LIB_DIR") or CACHE / "duckdb-1.5.6"
 FENXI = pathlib.Path(os.environ.get("FENXI") or TARGET / "debug" / "fenxi")
 DATA = CACHE / "bench"
 
-# Settings come by the environment: who asks for help, or writes an option, is told so and nothing is measured.
+# Settings come by the environment: who asks for help, or writes an option, gets an error and nothing is measured.
 if sys.argv[1:]:
     asked = sys.argv[1:] in (["-h"], ["--help"])
     print(sys.modules["__main__"].__doc__, file=sys.stdout if asked else sys.stderr)
@@ -151,7 +151,7 @@ def cost_of_samples(pairs, samples, rounds):
 
 
 def spread(values, scale=1.0, digits=1):
-    """The median, and the least and most, as text."""
+    """The median, minimum and maximum, as text."""
     low, middle, high = (scale * f(values) for f in (min, statistics.median, max))
     return f"{middle:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 

@@ -3,7 +3,7 @@
 
 Settings: BENCH_MANY (1000 runs), BENCH_SECONDS (120), BENCH_CPUS (8), BENCH_ROUNDS (5; 0: what is asked to
 compare the answers is measured), BENCH_LONGEST_S (400). BENCH_DISTINCT (0: all): so many runs are
-made up, the others are copies of their files under names of their own. BENCH_CLUSTERS (none): `spark`, `sail` or both, asked over
+made up, the others are copies of their files under other names. BENCH_CLUSTERS (none): `spark`, `sail` or both, asked over
 the compacted store (what each takes of memory and installs: scripts/cluster). BENCH_OWN_FILES_TOO=1: clusters also over each run's own files.
 Full size: BENCH_MANY=10000 BENCH_SECONDS=1000 BENCH_CPUS=99 BENCH_DISTINCT=100 (a billion rows).
 """
@@ -52,7 +52,7 @@ def memory(session):
 
 
 class Cluster:
-    """A cluster on this machine, in a process group of its own, until `end`."""
+    """A cluster on this machine, in a separate process group, until `end`."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -77,7 +77,7 @@ class Cluster:
 
 
 def replicate(store, runs):
-    """Copies of the store's runs under names of their own, until there are `runs`."""
+    """Copies of the store's runs under other names, until there are `runs`."""
     done = store / f".copies-{runs}"
     if done.exists():
         return
@@ -106,7 +106,7 @@ class Refused(Exception):
 
 
 def answer(store, statement, *words):
-    """What the statement answers, in an order of its own, and the process that asked."""
+    """What the statement answers, in its order, and the process that asked."""
     argv = ["timeout", str(LONGEST_S), FENXI, "--store", store, "sql", "-o", "csv", *words, statement]
     with tempfile.TemporaryFile("w+") as out:
         done = Process(argv, stdout=out, start_new_session=True)
@@ -195,13 +195,13 @@ def main():
             for form, (store, words) in forms.items():
                 say(f"comparing answers: {name}: {form}")
                 try:
-                    told, process = answer(store, statement(name, form), *words)
+                    rows_now, process = answer(store, statement(name, form), *words)
                 except Refused as why:
                     refused[name, form] = str(why)
                     continue
                 first[name, form] = [process]
-                right = told if right is None else right
-                if not alike(right, told):
+                right = rows_now if right is None else right
+                if not alike(right, rows_now):
                     sys.exit(f"bench: {name}: {form} answers otherwise")
         subjects = [((name, form), lambda s=store, n=name, f=form, w=words: ask(s, statement(n, f), *w))
                     for name in ALL for form, (store, words) in forms.items() if (name, form) not in refused]
@@ -249,7 +249,7 @@ def main():
     ]
     notes += [f"{kind}: {most / 1e6:.0f} MB in all its processes at most, each at its own moment." for kind, most in held.items()]
     name = "compact" if not clusters else "compact-clusters"
-    report(name, "Many runs, compacted", ["question", "seconds, median (least–most)", "ratio", "MB"], rows, notes)
+    report(name, "Many runs, compacted", ["question", "seconds, median (min–max)", "ratio", "MB"], rows, notes)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def main():
     shutil.rmtree(copy)
     report("compare", "Comparing and averaging runs", ["", "elapsed s", "CPU s", "memory MiB"], rows, [
         f"Made-up runs of {setting('BENCH_SECONDS', 1800)} s with {setting('BENCH_CPUS', 64)} CPUs, each second a row "
-        "per CPU; median (least–most) of {} rounds.".format(rounds),
+        "per CPU; median (min–max) of {} rounds.".format(rounds),
         "No peer is known that compares or averages recordings: the figures stand alone.",
     ])
 

@@ -1,7 +1,7 @@
-"""What one run is told in two places must agree: the sentence, the split, the findings and the tiles.
+"""What is reported about one run in two places must agree: the sentence, the split, the findings and the tiles.
 
 `of(ask, run)` gives each disagreement as a line, from `fenxi explain`, `fenxi findings` and `fenxi sql` of the run; none is as it should be. Only what
-is surely wrong is said: a share above the whole, parts that are not the whole, an order against the shares, a sentence that its own split refutes.
+is surely wrong is reported: a share above the whole, parts that are not the whole, an order against the shares, a sentence that its own split refutes.
 """
 
 import re
@@ -10,7 +10,7 @@ import re
 CLOSE = 0.02
 # The split leaves out the begin of a load until it is steady; its result does not.
 STEADY = 0.1
-# Where a sentence says that the time is elsewhere, these parts are elsewhere.
+# Where a sentence puts the time outside the server, these parts are outside.
 OUTSIDE = ("round trips", "idle in transaction", "client, network", "waiting for the driver", "other (residual)")
 INSIDE = ("on CPU", "run queue", "throttled", "user I/O", "block I/O", "system I/O", "commit", "concurrency", "lock", "ipc", "driver")
 FACTS = ("information", "measurement")
@@ -59,48 +59,48 @@ def shares(found):
             yield f"finding {finding['finding']} accounts for {impact['share']:.1%} of {impact['of']}"
         for name, value in finding.get("evidence", {}).items():
             if "share" in name and isinstance(value, (int, float)) and not -0.1 <= value <= 100.1:
-                yield f"finding {finding['finding']} says {name} = {value:.4g} %"
+                yield f"finding {finding['finding']} has {name} = {value:.4g} %"
 
 
 def order(found):
-    """What is said first is of the worst kind, and among problems of one severity none behind it has a larger part of the same thing."""
+    """What is reported first is of the worst kind, and among problems of one severity none behind it has a larger part of the same thing."""
     problems = [finding for finding in found if finding.get("kind") == "problem" and not finding.get("follows_from")]
     if not problems:
         return
     first = problems[0]
     least = min(problems, key=lambda finding: SEVERITIES.index(finding["severity"]))
     if SEVERITIES.index(least["severity"]) < SEVERITIES.index(first["severity"]):
-        yield f"{first['finding']} ({first['severity']}) stands before {least['finding']} ({least['severity']})"
+        yield f"{first['finding']} ({first['severity']}) comes before {least['finding']} ({least['severity']})"
     mine = first.get("impact") or {}
     for other in problems[1:]:
         theirs = other.get("impact") or {}
         if other["severity"] == first["severity"] and mine.get("share") is not None and theirs.get("of") == mine.get("of") and theirs.get("share", 0) > mine["share"] + CLOSE:
-            yield f"{first['finding']} with {mine['share']:.1%} of {mine['of']} stands before {other['finding']} with {theirs['share']:.1%}"
+            yield f"{first['finding']} with {mine['share']:.1%} of {mine['of']} comes before {other['finding']} with {theirs['share']:.1%}"
 
 
 def sentence(explained, found):
     """The first sentence is the first finding with its share, and the split does not refute it."""
-    said = next((line for line in explained if line.get("names") == "bottleneck"), None)
-    if said is None:
+    sentence = next((line for line in explained if line.get("names") == "bottleneck"), None)
+    if sentence is None:
         return
-    text, whole = f"{said['text']} {said.get('detail') or ''}", next(iter(wholes_of(explained)), None)
-    finding = next((line for line in found if line["finding"] == said.get("finding")), None)
-    if said.get("finding") and finding is None:
-        yield f"the sentence is of {said['finding']}, which is not among the findings"
+    text, whole = f"{sentence['text']} {sentence.get('detail') or ''}", next(iter(wholes_of(explained)), None)
+    finding = next((line for line in found if line["finding"] == sentence.get("finding")), None)
+    if sentence.get("finding") and finding is None:
+        yield f"the sentence is of {sentence['finding']}, which is not among the findings"
     if finding:
         problems = [line for line in found if line.get("kind") not in FACTS]
-        if problems and problems[0]["finding"] != said["finding"]:
-            yield f"the sentence is of {said['finding']}, the first finding is {problems[0]['finding']}"
-        told = re.search(r"([\d.]+) ?% of ", said["text"])
+        if problems and problems[0]["finding"] != sentence["finding"]:
+            yield f"the sentence is of {sentence['finding']}, the first finding is {problems[0]['finding']}"
+        stated = re.search(r"([\d.]+) ?% of ", sentence["text"])
         impact = (finding.get("impact") or {}).get("share")
-        if told and impact is not None and abs(float(told[1]) / 100 - impact) > CLOSE:
-            yield f"the sentence says {told[0]}, finding {said['finding']} {impact:.1%}"
+        if stated and impact is not None and abs(float(stated[1]) / 100 - impact) > CLOSE:
+            yield f"the sentence says {stated[0]}, finding {sentence['finding']} {impact:.1%}"
     if whole is None or whole.get("what") != "latency":
         return
     parts = parts_of(explained, "latency")
     inside = sum(part["share"] or 0 for name, part in parts.items() if name.startswith(INSIDE))
     largest = max((part for name, part in parts.items() if "residual" not in name), key=lambda part: part["share"] or 0, default={"share": 0})
-    if "neither in the server nor in the driver" in text or said.get("finding") == "far-server":
+    if "neither in the server nor in the driver" in text or sentence.get("finding") == "far-server":
         outside = sum(parts[name]["share"] or 0 for name in OUTSIDE if name in parts)
         claimed = (finding or {}).get("impact") or {}
         if claimed.get("share", 0.5) > outside + 0.1:

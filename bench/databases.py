@@ -2,7 +2,7 @@
 """What recording a database costs: CPU of the server and of the recorder beside pgcenter and the Prometheus exporters, in
 turns; throughput with and without `--db`; and the size of an hour.
 
-Starts servers of its own. Settings: BENCH_ROUNDS (3), BENCH_SECONDS (12), BENCH_PAIRS (6), BENCH_PAIR_SECONDS (5), BENCH_MINUTES
+Starts its own servers. Settings: BENCH_ROUNDS (3), BENCH_SECONDS (12), BENCH_PAIRS (6), BENCH_PAIR_SECONDS (5), BENCH_MINUTES
 (3), BENCH_PARTS (costs,pairs,size), BENCH_PORT (18200), PGCENTER (a program of that name in PATH).
 """
 
@@ -258,9 +258,9 @@ def main():
         for start in (filled_postgres, filled_mariadb):
             server = start()
             try:
-                found, said = costs(server)
+                found, remarks = costs(server)
                 rows += found
-                notes += said
+                notes += remarks
             finally:
                 server.stop()
     if "pairs" in PARTS or "size" in PARTS:
@@ -275,7 +275,7 @@ def main():
            ["server or load", "what", "server CPU, ms/s; change; size", "times fenxi's; verdict", "own CPU, ms/s; throughput; rate"], rows,
            [f"PostgreSQL with {IDLE + 7} processes, {STATEMENTS:,} statements in pg_stat_statements and {4 * TABLES:,} relations; MariaDB "
             f"with 100 tables and the performance schema. {ROUNDS} rounds of {SECONDS} s, in turns, after {START} s for the start; "
-            "median (least–most). Asked: at most 2 ms of the server's CPU a second on PostgreSQL at 10 samples/s.",
+            "median (min–max). Asked: at most 2 ms of the server's CPU a second on PostgreSQL at 10 samples/s.",
             "Own CPU of fenxi includes recording memory each second, which is the row without --db.", *notes,
             "Pairs alternate in order; the interval is Student's, 95 %, of the mean logarithm of ratios. Both sides are recorded, "
             "one without --db.",

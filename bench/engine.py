@@ -85,7 +85,7 @@ def main():
     rounds, rows = setting("BENCH_ROUNDS", 5), []
     size = mean(rounds, rows)
     one_of_many(rounds, rows)
-    report("engine", "Questions over many runs", ["question", "seconds, median (least–most)", "ratio"], rows,
+    report("engine", "Questions over many runs", ["question", "seconds, median (min–max)", "ratio"], rows,
            [f"{rounds} rounds after one that is not counted, subjects in turn; each is a whole process.",
             f"Both engines are DuckDB {WHEEL} with its own number of threads; the large store has {size / 1e6:,.0f} MB.",
             "Aims: the mean within 1.2 of the wheel; one run of 10,000 within 2 of one alone."])

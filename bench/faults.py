@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Faults with known causes, planted under real loads: does Fenxi name them?
+"""Faults with known causes, injected under real loads: does Fenxi name them?
 
-Each file in bench/faults/ is a fault: a load on a database server of its own (`SERVERS`, `WORKLOAD`), or programs (`LOADS`: the words
-of a command without and with the fault); what is done to it (`planted`), and what must be said. Healthy runs and runs with the fault are
+Each file in bench/faults/ is a fault: a load on a separate database server (`SERVERS`, `WORKLOAD`), or programs (`LOADS`: the words
+of a command without and with the fault); what is done to it (`injected`), and what must be reported. Healthy runs and runs with the fault are
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
-new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
-change of a transaction's latency, with what residual? `FINDINGS` are the findings that name it; where it has words for one, what is said
-must have the word. What is said of each run must not contradict itself (contradictions.py): a run that does ends the bench with status 1.
+new with the fault name the cause, does any, is a finding of a healthy run false, and is the part with the injected fault the largest
+change of a transaction's latency, with what residual? `FINDINGS` are the findings that name it; where it has words for one, what is reported
+must have the word. Statements about each run must not contradict each other (contradictions.py): a run that does ends the bench with status 1.
 Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_EACH (0: each load of a
 fault; 1: the first one, and so on), BENCH_PORT (17432),
 BENCH_AGAIN (0; 1 judges the runs that are there once more), BENCH_RULES (a folder of findings that are asked as well), BENCH_RECORDER
@@ -40,7 +40,7 @@ PAGE = setting("BENCH_PAGE", "faults")
 FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
 # The share of the latency that may stay unexplained.
 MOST_RESIDUAL = 0.15
-# What is said of every run of such a test and names no cause of a change.
+# What is reported for every run of such a test and names no cause of a change.
 FACTS = ("information", "measurement")
 
 
@@ -64,7 +64,7 @@ class Database:
             raise
 
     def run(self, name, is_faulty):
-        with self.case.planted(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
+        with self.case.injected(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
             words = [str(word) for key, value in (settings or {}).items() for word in ((key, value) if key.startswith("-") else ("--set", f"{key}={value}"))]
             if "-c" not in words:
                 words += ["-c", str(self.case.CONNECTIONS)]
@@ -86,8 +86,8 @@ class Program:
         self.case, self.store, self.words = case, store, case.LOADS[name]
 
     def run(self, name, is_faulty):
-        planted = getattr(self.case, "planted", contextlib.nullcontext)
-        with planted() if is_faulty else contextlib.nullcontext():
+        injected = getattr(self.case, "injected", contextlib.nullcontext)
+        with injected() if is_faulty else contextlib.nullcontext():
             inside = getattr(self.case, "INSIDE", ())
             if RECORDER == "others":
                 others.watch(self.store, name, [*inside, *self.words[is_faulty]()])
@@ -120,7 +120,7 @@ def parts(store, healthy, faulty):
 
 
 def names(case, finding):
-    """Whether a finding names the cause: by its name, and where the fault has a word for it also by what it says."""
+    """Whether a finding names the cause: by its name, and where the fault has a word for it also by its sentence."""
     if finding["finding"] not in case.FINDINGS:
         return False
     word = case.FINDINGS[finding["finding"]] if isinstance(case.FINDINGS, dict) else ""
@@ -131,17 +131,17 @@ CONTRADICTIONS = []
 
 
 def judge(case, store, healthy, faulty):
-    """What Fenxi says of the runs, as a row of the table, and whether the first finding names the cause."""
+    """What Fenxi reports for the runs, as a row of the table, and whether the first finding names the cause."""
     # Once for all runs: what is found is kept.
     output(fenxi(store, "findings", *healthy, *faulty, "--json"))
     for run in [*healthy, *faulty]:
         CONTRADICTIONS.extend(f"{store.name}, {run}: {what}" for what in contradictions.of(lambda *words: json_lines(fenxi(store, *words)), run))
     usual = {finding["finding"] for run in healthy for finding in findings(store, run)}
-    firsts, anywhere, said = 0, 0, []
+    firsts, anywhere, named = 0, 0, []
     for run in faulty:
         new = findings(store, run)
         fresh_ones = [finding for finding in new if finding["finding"] not in usual] or new
-        said.append([finding["finding"] for finding in fresh_ones[:3]])
+        named.append([finding["finding"] for finding in fresh_ones[:3]])
         firsts += bool(fresh_ones) and names(case, fresh_ones[0])
         anywhere += any(names(case, finding) for finding in new)
     false = {name for name in usual if name not in getattr(case, "USUAL", ())}
@@ -149,7 +149,7 @@ def judge(case, store, healthy, faulty):
     largest = changes[0] if changes else ("-", 0.0)
     wanted = getattr(case, "PARTS", None)
     is_part = wanted is None or largest[0] in wanted
-    row = [case.TITLE, f"{firsts} of {len(faulty)}", f"{anywhere} of {len(faulty)}", " ".join(said[0]) or "-",
+    row = [case.TITLE, f"{firsts} of {len(faulty)}", f"{anywhere} of {len(faulty)}", " ".join(named[0]) or "-",
            "-" if wanted is None else f"{largest[0]} {largest[1]:+.2f} ms" + ("" if is_part else " (!)"),
            "-" if wanted is None or residual is None else f"{100 * residual:.0f} %", " ".join(sorted(false)) or "-"]
     is_explained = wanted is None or residual is not None and abs(residual) < MOST_RESIDUAL
@@ -200,7 +200,7 @@ def main():
                     print("bench: once more, after", " | ".join(row), file=sys.stderr)
                     row, named = try_one(name, case, load)
             except Skipped as reason:
-                print(f"SKIPPED: planted fault {name}, {load}: {reason}", file=sys.stderr)
+                print(f"SKIPPED: injected fault {name}, {load}: {reason}", file=sys.stderr)
                 continue
             except (SystemExit, subprocess.CalledProcessError) as reason:  # of a command that failed; the others are tried all the same
                 print(reason, file=sys.stderr)
@@ -211,7 +211,7 @@ def main():
                 missed.append(f"{name} on {load}")
     header = ["fault", "load", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
     if not CHECK:
-        report(PAGE, "Planted faults", header, rows,
+        report(PAGE, "Injected faults", header, rows,
                [f"{REPEATS} runs each, healthy and with the fault in turn, {SECONDS} s of load each."])
     for line in CONTRADICTIONS:
         print(f"bench: CONTRADICTION in {line}", file=sys.stderr)

@@ -2,9 +2,9 @@
 """Ordinary work without a fault: what does Fenxi warn of, and is it true?
 
 Records usual programs and loads at a moderate rate, one after the other, and lists all findings that are no information. Whether such
-a warning is true is for whoever reads the page to judge: a machine that is full says so.
+a warning is true is for the reader of the page to judge: a full machine is reported as full.
 Then loads whose capacity is measured first, and which are run at 30, 70 and 100 % of it: whatever is warned of there is false, but that a load
-which is meant to fill the machine fills it. What is said must not contradict itself (contradictions.py).
+which is meant to fill the machine fills it. Statements must not contradict each other (contradictions.py).
 Settings: BENCH_LOADS (all, or names with commas; `designed` for the second kind), BENCH_SECONDS (10), BENCH_PORT (17432).
 """
 
@@ -135,7 +135,7 @@ for one in pool: one.join()
 """
 DESIGNED = [*WORKLOADS, "numbers", "texts", "packing", "hashing"]
 SHARES = (30, 70, 100)
-# What may be said of a load that is meant to fill the machine: that it does.
+# What may be reported for a load that is meant to fill the machine: that it does.
 FULL = {"cpu-pressure", "cpu-queue", "cpu-full", "db-run-queue", "db-cpu-bound", "one-cpu-saturated", "one-thread-saturated", "load-driver-saturated"}
 
 
@@ -206,14 +206,14 @@ def main():
     by_design = [run for name in parts for run in designed(store, name)]
     for name in [*runs, *by_design]:
         found = json_lines(fenxi(store, "findings", name, "--json"))
-        said = [line for line in found if line.get("kind") not in FACTS]
-        warned += bool(said)
-        false += name in by_design and any(line["finding"] not in (FULL if name.endswith(" 100") else ()) for line in said)
+        reported = [line for line in found if line.get("kind") not in FACTS]
+        warned += bool(reported)
+        false += name in by_design and any(line["finding"] not in (FULL if name.endswith(" 100") else ()) for line in reported)
         disagreements += [f"{name}: {what}" for what in contradictions.of(lambda *words: json_lines(fenxi(store, *words)), name)]
-        for line in said or [{}]:
+        for line in reported or [{}]:
             rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("says", line.get("message", "-"))])
             print("bench:", " | ".join(rows[-1]), file=sys.stderr)
-    report("healthy", "Ordinary work", ["load", "finding", "severity", "what it says"], rows,
+    report("healthy", "Ordinary work", ["load", "finding", "severity", "sentence"], rows,
            [f"{len(runs) + len(by_design)} runs of {SECONDS} s, {warned} with a warning.",
             f"Of {len(by_design)} at {', '.join(map(str, SHARES))} % of their capacity, {false} with a warning that is not about the machine that they fill."])
     for line in disagreements:

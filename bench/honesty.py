@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How often a change is told, where there is one and where there is none, beside Go's benchstat.
+"""How often a change is reported, where there is one and where there is none, beside Go's benchstat.
 
-Made-up runs (crates/analyze/examples/planted) of samples that depend on each other; each comparison is of two
+Made-up runs (crates/analyze/examples/injected) of samples that depend on each other; each comparison is of two
 groups by 20 metrics. benchstat judges each metric alone (Mann-Whitney U, alpha 0.05), as we do with results; metrics
 of the system we adjust for all 20. So benchstat is also run with the alpha at which it is then as seldom wrong as we
 are: 0.05 / 20 (Bonferroni).
 
 Then real runs of one workload, recorded one after the other and dealt out to two groups at random, many times: how
-often fenxi tells any result, or any of their hundreds of metrics, apart (with no margin, and with the usual one).
+often fenxi reports a difference of any result, or of any of their hundreds of metrics (with no margin, and with the usual one).
 
 Settings: BENCH_FAMILIES (50), BENCH_FAMILIES_EQUAL (300), BENCH_REAL_RUNS (20), BENCH_DEALS (100). Needs Go, to fetch
 benchstat.
@@ -76,7 +76,7 @@ def real(rows):
             metrics = sum(line["table"] != "result" for line in lines)
             changed = [line["table"] == "result" for line in lines if line["verdict"] in ("better", "worse", "different")]
             told = [told[0] + any(changed), told[1] + (not all(changed))]
-        rows.append([f"{n // 2} v {n - n // 2} real runs, no change, margin {margin}: comparisons in which one is told",
+        rows.append([f"{n // 2} v {n - n // 2} real runs, no change, margin {margin}: comparisons in which one is reported",
                      f"{100 * told[0] / deals:.1f} %", "-", f"{100 * told[1] / deals:.1f} %", "-"])
     shutil.rmtree(folder)
     return n, metrics
@@ -89,7 +89,7 @@ def main():
     for n in (5, 10):
         for percent in (0, 1, 2, 5, 10):
             families = setting("BENCH_FAMILIES", 50) if percent else setting("BENCH_FAMILIES_EQUAL", 300)
-            argv = ["cargo", "run", "--locked", "--quiet", "-p", "fenxi-analyze", "--example", "planted", "--",
+            argv = ["cargo", "run", "--locked", "--quiet", "-p", "fenxi-analyze", "--example", "injected", "--",
                     folder, n, percent, families, 1000 + 10 * n + percent]
             ours = subprocess.run([str(a) for a in argv], cwd=ROOT, env=environment(), check=True, text=True,
                                   stdout=subprocess.PIPE).stdout
@@ -99,16 +99,16 @@ def main():
             subjects = [alone, judged(program, folder, 0.05), adjusted, judged(program, folder, 0.05 / METRICS)]
             if percent:
                 shares = [100 * len(found) / (families * METRICS) for found in subjects]
-                what = f"{n} v {n} runs, a change of {percent} %: metrics in which it is told"
+                what = f"{n} v {n} runs, a change of {percent} %: metrics in which it is reported"
             else:
                 shares = [100 * len(found) / (families * METRICS) for found in subjects]
-                rows.append([f"{n} v {n} runs, no change: metrics in which one is told"] + [f"{s:.1f} %" for s in shares])
+                rows.append([f"{n} v {n} runs, no change: metrics in which one is reported"] + [f"{s:.1f} %" for s in shares])
                 shares = [100 * len({family for family, _ in found}) / families for found in subjects]
-                what = f"{n} v {n} runs, no change: comparisons in which one is told in any metric"
+                what = f"{n} v {n} runs, no change: comparisons in which one is reported in any metric"
             rows.append([what] + [f"{share:.1f} %" for share in shares])
     shutil.rmtree(folder)
     n, metrics = real(rows)
-    report("honesty", "Changes told", [
+    report("honesty", "Changes reported", [
         "", "fenxi, results", "benchstat", "fenxi, metrics", "benchstat, alpha 0.05/20"], rows, [
         f"{METRICS} metrics a comparison; made-up runs of 60 samples each with an autocorrelation of 0.7.",
         f"Of {n} real runs of one command, all results are compared at once, and all {metrics} metrics.",

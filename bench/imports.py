@@ -277,12 +277,12 @@ def main():
     whole = []
     ours(text("mpstat", mpstat, seconds, cpus), whole)
     report("imports", "Importing text",
-           ["what", "seconds, median (least–most)", "MB/s", "MB per CPU second", "memory, MB", "fenxi is faster by"], rows,
+           ["what", "seconds, median (min–max)", "MB/s", "MB per CPU second", "memory, MB", "fenxi is faster by"], rows,
            [f"{rounds} rounds, programs in turn; jc {versions[0]}, pandas {versions[1]} with pyarrow.",
             "MB/s is by the clock, with all threads; MB per CPU second counts the CPU time of all threads.",
             "All with `--no-answers`. The answers that the page of a large run begins with are asked once, when it is imported: for the "
             f"mpstat of the first line it is {whole[0].wall_s:.1f} s with them.",
-            "The tar.zst stands against the one file of as many bytes above it, not against a peer.",
+            "The tar.zst is compared with the one file of as many bytes above it, not against a peer.",
             "jc is compared per line: it parses a slice and writes JSON, nothing else."])
 
 

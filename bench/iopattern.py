@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `fenxi trace iopattern` costs those whom it observes: reads of 4 KiB from the page cache, with and without, in turns.
+"""What `fenxi trace iopattern` costs the observed programs: reads of 4 KiB from the page cache, with and without, in turns.
 
 Settings: BENCH_ROUNDS (5), BENCH_SECONDS (3).
 """

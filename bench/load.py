@@ -2,7 +2,7 @@
 """What a transaction costs the client, how many there are, and how fast tables are loaded, beside sysbench and pgbench;
 and what a connection costs where there are thousands.
 
-Starts servers of its own; each measurement goes round the clients in turn, on the same server and tables.
+Starts its own servers; each measurement goes round the clients in turn, on the same server and tables.
 Settings: BENCH_SECONDS (4), BENCH_ROUNDS (5), BENCH_ROWS (200000), BENCH_CLIENTS (16,64), BENCH_LOAD_ROWS (1000000),
 BENCH_LOAD_ROUNDS (2), BENCH_MANY (10000), BENCH_PORT (16432).
 """
@@ -181,12 +181,12 @@ def main():
         server.stop()
     report("load", "Loading databases", ["what", "fenxi", "peer", "ratio", "wanted"], rows,
            [f"{ROUNDS} rounds of {SECONDS} s in turn ({LOAD_ROUNDS} of loading), client and server on this machine: medians, "
-            "least and most; ratios are medians of those of the rounds. CPU is the client's user and system time, with its "
+            "minimum and maximum; ratios are medians of those of the rounds. CPU is the client's user and system time, with its "
             "start. pgbench has as many threads as fenxi takes, sysbench one for each connection.",
             "Loading is ours and sysbench's `prepare` with its indexes. Memory is the difference of the resident sets with "
             "100 and with that many connections, each of which runs transactions; MariaDB has its pool of threads there.",
             "On a machine that does other work as well, ratios of throughput say who is given processors more than "
-            "who needs them: a client with few threads is given fewer. The load average above says how busy it was."])
+            "who needs them: a client with few threads is given fewer. The load average above shows how busy it was."])
 
 
 if __name__ == "__main__":

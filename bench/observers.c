@@ -1,4 +1,4 @@
-/* One thing done many times: observers MODE BATCHES PER prints the least nanoseconds that one took.
+/* One thing done many times: observers MODE BATCHES PER prints the minimum of nanoseconds that one took.
  *
  *   getppid   a system call that does nothing
  *   pipe      two context switches: a byte to another process of the same CPU, and back

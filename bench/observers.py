@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What an observed event costs: nanoseconds more than without an observer, ours beside a bpftrace script of the same use.
 
-Each round runs the workload alone, under our observer and under bpftrace, in turn; of each the least of many batches
+Each round runs the workload alone, under our observer and under bpftrace, in turn; of each the minimum of many batches
 counts (a busy machine makes batches longer, never shorter). Needs root, bpftrace and a C compiler.
 
 Settings: BENCH_ROUNDS (5), BENCH_BATCHES (300).
@@ -84,7 +84,7 @@ def main():
                      f"{our / peer:.2f}" if peer > 0 else "-"])
     report("observers", "What an observed event costs",
            ["event", "observer", "alone, ns", "ours, ns more", "bpftrace, ns more", "ratio"], rows,
-           [f"{rounds} rounds; of each run the least of {batches} batches; medians of the rounds.",
+           [f"{rounds} rounds; of each run the minimum of {batches} batches; medians of the rounds.",
             "The bpftrace programs keep less than ours: they are what one would write for a first look."])
 
 

@@ -3,7 +3,7 @@
 the server for a transaction, with and without each of them, in turns; and querystat beside bpftrace scripts: one that keeps
 a histogram of the same queries, one that adds up by statement, wait and pre-emptor as querystat does.
 
-Starts servers of its own. Needs root. Settings: BENCH_ROUNDS (5), BENCH_SECONDS (3), BENCH_CLIENTS (8), BENCH_OBSERVERS (all;
+Starts its own servers. Needs root. Settings: BENCH_ROUNDS (5), BENCH_SECONDS (3), BENCH_CLIENTS (8), BENCH_OBSERVERS (all;
 or names of them), BENCH_PORT (16432).
 """
 
@@ -39,7 +39,7 @@ OURS = {
 
 
 def probes(server):
-    """Where a query begins and ends in a server, as bpftrace says it."""
+    """Where a query begins and ends in a server, as bpftrace has it."""
     if server.name == "PostgreSQL":
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
         return [f"usdt:{programs[-1]}:postgresql:query__{when}" for when in ("start", "done")]

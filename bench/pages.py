@@ -2,7 +2,7 @@
 """Pages out of one recording of sadc: `fenxi report` against `sadf -g` and, where it is installed, pgCluu.
 
 All get the same recording: sadf the binary file, Fenxi and pgCluu the text of `sar -A` on it. Fenxi reads that once, into a
-run, and draws the run; both are told.
+run, and draws the run; both are reported.
 
 Settings: BENCH_SECONDS (900) to record at one sample a second, or BENCH_SADC, a file that is there already;
 BENCH_ROUNDS (5).
@@ -80,7 +80,7 @@ def main():
                      spread([p.wall_s for p in done[name]], 1, 2), size, times])
     samples = output(["env", "LC_ALL=C", "sar", "-q", "-f", recording]).count("\n") - 3
     report("pages", "Pages out of one recording of sadc",
-           ["command", "CPU s, median (least–most)", "times fenxi report", "seconds", "MB", "times fenxi report"], rows,
+           ["command", "CPU s, median (min–max)", "times fenxi report", "seconds", "MB", "times fenxi report"], rows,
            [f"About {samples} samples of everything that sadc knows (`-S XALL`), {size_of(recording) / 1e6:.2f} MB; "
             f"{rounds} rounds after one that is not counted, in turn. Where the machine was busy, believe the CPU times.",
             "Fenxi's page is one file that works without a network, with every question and finding that has an answer; "

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `fenxi trace plockstat` costs those whom it observes: two threads that pass a lock between them, and one that takes a
+"""What `fenxi trace plockstat` costs the observed programs: two threads that pass a lock between them, and one that takes a
 free one, with and without, in turns.
 
 Settings: BENCH_ROUNDS (5).

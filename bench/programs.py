@@ -1,4 +1,4 @@
-"""Programs that planted faults run: compiled from C, or Python and shell as they are."""
+"""Programs that injected faults run: compiled from C, or Python and shell as they are."""
 
 import os
 import pathlib

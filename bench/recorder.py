@@ -51,7 +51,7 @@ def start_pmlogger(folder, samples):
     # -o: its own local context, without a pmcd beside it, which is PCP's cheapest way.
     argv = ["pmlogger", "-o", "-c", folder / "pmlogger.conf", "-t", "1sec", "-T", f"{samples}sec",
             "-l", folder / "pmlogger.log", folder / "archive"]
-    # Without derived metrics: nobody asked for them, and this version dumps its state for each in a log.
+    # Without derived metrics: they are not needed, and this version dumps its state for each in a log.
     return Process(argv, env=dict(os.environ, PMNS_DEFAULT=str(names), PCP_DERIVED_CONFIG=""))
 
 

@@ -20,7 +20,7 @@ def main():
             measure([FENXI, "--store", store, "--quiet", "report", "@1", "-o", page])))])
         rows.append([title, spread(took["report"], 1, 2), f"{size_of(page) / 1e6:.2f}",
                      f"{max(d.max_rss_bytes for d in done) / 1e6:.0f}", aim])
-    report("report", "Drawing a report", ["run", "seconds, median (least–most)", "MB of HTML", "peak MB of memory", "aim"],
+    report("report", "Drawing a report", ["run", "seconds, median (min–max)", "MB of HTML", "peak MB of memory", "aim"],
            rows, [f"{rounds} rounds after one that is not counted; made-up runs with every table of a real one.",
                   "How long a page takes to open is measured in a browser by `scripts/web browser`, not here."])
 

@@ -3,7 +3,7 @@
 
 Recording: `fenxi record --roll` with an interval 100 times shorter than ten seconds and a roll 100 times shorter than an hour,
 for BENCH_SECONDS (36); what a tick costs is then what it costs in ten seconds. Sealing, merging and facts are part of it, and so
-is what each costs a hundred times as often: the figures are upper bounds. Memory is the greatest of the process.
+is what each costs a hundred times as often: the figures are upper bounds. Memory is the maximum of the process.
 
 Ranges: a made-up day of 24 runs at ten seconds (as a machine of 8 CPUs and 50 processes has it), asked over ranges of a
 minute to the day, each for the first time and again.

@@ -3,7 +3,7 @@
 and how long a first screen takes.
 
 The runs: a load on PostgreSQL and on MariaDB, a build, fio, a recording without a command, an import of sar, several hosts in one run,
-an average, a command that fails. The time is told for each, and for a made-up run of a long time on many CPUs: from the start of
+an average, a command that fails. The time is reported for each, and for a made-up run of a long time on many CPUs: from the start of
 the navigation and from the last answer that the first screen needs, until nothing in the window waits any more.
 Settings: BENCH_SECONDS (10) of each load, BENCH_LONG (0: without it) and BENCH_CPUS (256) of the made-up run, BENCH_ROUNDS (5),
 BENCH_SHOTS (a folder for pictures; none without), BENCH_PORT (17432).
@@ -73,7 +73,7 @@ def ids(store, names):
 
 
 def shown(store, of_names, shots):
-    """What the browser told of each run."""
+    """What the browser measured of each run."""
     server = Server(store)
     try:
         words = ["node", ROOT / "bench" / "screens.mjs", server.url, ROUNDS, shots, *(f"{name}={run}" for name, run in of_names.items())]
@@ -96,7 +96,7 @@ def main():
         listed = json_lines(fenxi(made, "runs", "--json"))
         rows += [row(line) for line in shown(made, {f"{LONG} s of {CPUS} CPUs": listed[0]["run"]}, "")]
     report("screens", "First screens", ["run", "ready, ms", "after the last answer, ms", "layout shift", "serious barriers", "pixels beyond the window"], rows,
-           [f"A window of 1280 × 900; median (least–most) of {ROUNDS} looks, each in a new tab, after one that warms the server. Ready: nothing in the window waits.",
+           [f"A window of 1280 × 900; median (min–max) of {ROUNDS} looks, each in a new tab, after one that warms the server. Ready: nothing in the window waits.",
             "Barriers are axe's violations of impact serious or critical on the whole page; pixels beyond the window at 1280, 390 and 2560, the largest."])
 
 

@@ -1,4 +1,4 @@
-"""Database servers for measurements: each in a folder of its own, on a port of its own, ended and removed afterwards."""
+"""Database servers for measurements: each in a separate folder, on a separate port, ended and removed afterwards."""
 
 import atexit
 import os
@@ -33,7 +33,7 @@ def fresh_data(user, make, data):
 
 
 class Server:
-    """A server in a folder of its own, which goes with it."""
+    """A server in a separate folder, which goes with it."""
 
     def __init__(self, name, scheme, user, database, port, folder=None):
         self.name, self.user, self.database, self.port = name, user, database, port

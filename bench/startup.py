@@ -24,7 +24,7 @@ def main():
     aims = {"fenxi runs": "10", "fenxi sql 'select 1'": "80"}
     rows = [[f"`{name}`", spread(values, 1e3), f"{1e3 * (statistics.median(values) - floor):.1f}", aims.get(name, "")]
             for name, values in seconds.items()]
-    report("startup", "Start-up", ["command", "ms, median (least–most)", "less /bin/true", "aim, ms"], rows,
+    report("startup", "Start-up", ["command", "ms, median (min–max)", "less /bin/true", "aim, ms"], rows,
            [f"A store of {runs} runs; {rounds} rounds, commands in turn; includes starting the process from Python."])
 
 

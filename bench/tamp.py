@@ -158,7 +158,7 @@ def library():
 
 
 def version(tool):
-    """What a tool says of its version, in one line."""
+    """What a tool prints as its version, in one line."""
     return output([tool, "--version"]).strip().splitlines()[0].strip("* ")
 
 

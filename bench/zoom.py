@@ -86,7 +86,7 @@ def main():
     finally:
         server.end()
     n_rows = seconds * (cpus + 1)
-    notes.append(f"{n_rows:,} rows in `cpu`; one request at a time over HTTP, answers whole as JSON; median (least–most) of "
+    notes.append(f"{n_rows:,} rows in `cpu`; one request at a time over HTTP, answers whole as JSON; median (min–max) of "
                  f"{rounds} rounds, each at another place of the run. CPU is that of the server, all threads")
     report("zoom", "Zooming into a long run",
            ["what", "part shown", "bins × lines", "ms", "CPU ms", "kB"], rows, notes)

@@ -16,7 +16,7 @@
 -- yes: mem total_bytes=24e9 available_bytes=2e9 *30
 -- A thousand pages are 4 MiB a second that memory would have saved; a tenth of the run.
 -- With half of the memory available and nothing that looks for pages to evict (kswapd, direct reclaim), it was not lack of memory that evicted them:
--- proactive reclaim, or the limit of a cgroup, which has a finding of its own.
+-- proactive reclaim, or the limit of a cgroup, for which there is another finding.
 -- Where the recorder started a command, or observed a database, that hardly waited for a disk, or read less than a fifth of what was read again, it is the cache of others: a fact.
 WITH plenty AS (
     SELECT run, host, min(available_bytes / nullif(total_bytes, 0)) AS available FROM mem WHERE available_bytes IS NOT NULL GROUP BY run, host

@@ -9,7 +9,7 @@
 -- yes: sched cpus_online=4 *20
 -- no: event kind=log subject=kernel message="nf_conntrack: falling back to vmalloc" @5
 -- no: sched cpus_online=4 *20
--- One is enough: the kernel says it a few times in five seconds at most.
+-- One is enough: the kernel logs it a few times in five seconds at most.
 SELECT run, host, count(*) AS n
 FROM event
 WHERE kind = 'log' AND message LIKE '%nf_conntrack%table full%'

@@ -14,7 +14,7 @@
 -- no: load generator=fenxi clients=8 offered_per_s=150 transactions_per_s=150 latency_mean_ms=699 queue_length=400 *4
 -- no: load generator=fenxi clients=8 offered_per_s=150 transactions_per_s=150 latency_mean_ms=30 queue_length=0 *16 @4
 -- A transaction that waits at four of five moments: then all connections are in use, and by Little's law one has its share of the
--- time. A queue that a stall or a burst left is none of their number. What makes the service long stands before it, see the split of time.
+-- time. A queue that a stall or a burst left is none of their number. What makes the service long comes before it, see the split of time.
 SELECT run, host, coalesce(generator, 'The generator') AS generator, CAST(max(clients) AS BIGINT) AS clients, 1000 * wmean(clients, dt) / wmean(transactions_per_s, dt) AS service,
     wmean(transactions_per_s, dt) AS done, wmean(offered_per_s, dt) AS offered, steady(wmean(queue_length, dt)) AS waiting
 FROM load

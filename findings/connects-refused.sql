@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: network
 -- says: {fails:/s} attempts to connect failed, {share:%} of those that were made.
--- advice: Nobody listens where they go, or a firewall refuses: a service that is down, a wrong port or host, a list of servers with a dead one. See which with `fenxi trace` of connects or `ss -tn state syn-sent`; let clients wait longer before each retry.
+-- advice: No process listens there, or a firewall refuses: a service that is down, a wrong port or host, a list of servers with a dead one. See which with `fenxi trace` of connects or `ss -tn state syn-sent`; let clients wait longer before each retry.
 -- ask: tcp-connections
 -- impact: share of the attempts
 -- yes: tcp active_opens_per_s=50 attempt_fails_per_s=30 out_resets_per_s=30 *20

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: cpu
 -- says: The CPUs were at least 95 % busy for {full_s:s} of {seen_s:s}, {usr:%} in user code{of_nice}, {sys:%} in the kernel.
--- advice: Nothing recorded says whether tasks waited for a CPU, so it may be load that is meant to fill the machine: look at the run queue, at pressure (PSI) or at which processes use the CPUs.
+-- advice: Nothing recorded shows whether tasks waited for a CPU, so it may be load that is meant to fill the machine: look at the run queue, at pressure (PSI) or at which processes use the CPUs.
 -- ask: cpu-time
 -- kind: symptom
 -- part: on CPU; run queue
@@ -28,7 +28,7 @@
 -- no: cpu usr=90 sys=8 idle=2 *30
 -- no: sched runnable=2 cpus_online=4 *30
 -- Half of the run: a utilisation of 95 % leaves next to nothing. Rules about queues and pressure know more, and speak where these were recorded. Of a list of single CPUs nothing
--- is said unless it has all of them from the first on: others may be idle.
+-- is reported unless it has all of them from the first on: others may be idle.
 WITH lists AS (
     SELECT run, host, bool_or(cpu IS NULL) AS has_whole, count(DISTINCT TRY_CAST(cpu AS BIGINT)) AS cpus, max(TRY_CAST(cpu AS BIGINT)) AS last
     FROM cpu GROUP BY run, host

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: cpu
 -- says: Processes that {comm} (process {pid}) started and that ended at once used {used:CPU} on average, while {victim} had no CPU for {waited:%} of the time that it wanted one.
--- advice: A job, a script of somebody's timer, a monitor: it is in no list of processes, as each is gone before anybody looks. Give it a lower priority or another time, or what is measured CPUs of its own (fenxi fence, cgroup weights).
+-- advice: A job, a script of somebody's timer, a monitor: it is in no list of processes, as each has ended before the next sample. Give it a lower priority or another time, or isolate CPUs for what is measured (fenxi fence, cgroup weights).
 -- ask: top-processes
 -- comparison: warn
 -- explains: cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound, context-switch-storm, short-processes, many-forks
@@ -26,7 +26,7 @@
 -- no: sched cpus_online=2 forks_per_s=20 *20
 -- no: process pid=7 comm=postgres cpu=60 run_queue_wait=40 *20
 -- no: process pid=9 comm=bash cpu=1 children_cpu=70 *20
--- As cpu-neighbour, for what the parent is told when its children end: a sixth of all CPUs, and a fifth of the time that the measured program
+-- As cpu-neighbour, for what the parent gets when its children end: a sixth of all CPUs, and a fifth of the time that the measured program
 -- wants to run. What a server's or a command's own processes start is its own.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s, max(cpus_online) AS cpus FROM sched GROUP BY run, host

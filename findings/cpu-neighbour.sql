@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: cpu
 -- says: {comm} used {used:CPU} on average, while {victim} could run and had no CPU for {waited:%} of the time that it wanted one.
--- advice: Move or stop the other program, or give what is measured CPUs of its own (fenxi fence, taskset, cgroup weights). Batch work at low priority disturbs less.
+-- advice: Move or stop the other program, or isolate CPUs for what is measured (fenxi fence, taskset, cgroup weights). Batch work at low priority disturbs less.
 -- ask: top-processes
 -- comparison: warn
 -- explains: cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound, context-switch-storm
@@ -42,10 +42,10 @@
 -- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=100 run_queue_wait=60 *20
 -- no: process pid=9 comm=burn cpu=300 run_queue_wait=60 *20
--- What is measured is what the recorder started, or the database server that it observed: elsewhere nobody knows who disturbs whom. The
+-- What is measured is what the recorder started, or the database server that it observed: without one, which program disturbs which is unknown. The
 -- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run; more than half
 -- of it, where that is a program of short turns. Of processes that
--- live shortly some are seen: how long they wait is told by these, how much they want to run by the looks at all threads.
+-- live shortly some are seen: how long they wait is known from these, how much they want to run from samples of all threads.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), victims AS (

@@ -25,7 +25,7 @@
 -- no: cpu cpu=17 usr=99 idle=1 *30
 -- The run queue above the number of CPUs is saturation in the USE method. The gauge is one moment a sample, so that
 -- only a mean above the CPUs counts together with a tenth of the run beyond twice as many.
--- Tables of single CPUs tell how many there are, unless some are left out.
+-- Tables of single CPUs give their number, unless some are left out.
 -- Where the recorder started a command, or observed a database, that waited for a CPU hardly ever, it is what others had: a fact.
 WITH queues AS (
     SELECT run, host, wmean(queue, dt) AS queue, CAST(max(cpus) AS BIGINT) AS cpus,

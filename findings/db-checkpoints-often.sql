@@ -36,7 +36,7 @@
 -- no: db_setting server=localhost name=max_wal_size value=32 unit=MB
 -- Three in half a minute or more, or six in any time, less than 30 s apart (the default of checkpoint_warning). The log between two of them has to be near the share of max_wal_size
 -- at which the server begins one (a half, with checkpoint_completion_target at 0.9): somebody's CHECKPOINT counts as requested as well.
-WITH told AS (
+WITH settings AS (
     SELECT run, host, server, max(TRY_CAST(value AS DOUBLE)) FILTER (name = 'max_wal_size' AND s.unit = 'MB') * 1048576 AS limit_of,
         max(TRY_CAST(value AS DOUBLE)) FILTER (name = 'checkpoint_timeout') AS timeout_s
     FROM db_setting s GROUP BY run, host, server
@@ -46,7 +46,7 @@ WITH told AS (
 SELECT m.run, m.host, m.server, m.requested, m.seen_s / m.requested AS apart_s, steady(s.log_bytes_per_s * m.seen_s / m.requested) AS written, t.limit_of,
     steady(1.9 * s.log_bytes_per_s * coalesce(t.timeout_s, 300)) AS wanted
 FROM made m
-JOIN told t ON t.run = m.run AND t.host = m.host AND t.server IS NOT DISTINCT FROM m.server
+JOIN settings t ON t.run = m.run AND t.host = m.host AND t.server IS NOT DISTINCT FROM m.server
 JOIN db_server s ON s.run = m.run AND s.host = m.host AND s.server IS NOT DISTINCT FROM m.server
 WHERE m.requested >= 3 AND m.seen_s / m.requested < 30 AND (m.seen_s >= 30 OR m.requested >= 6) AND s.log_bytes_per_s * m.seen_s / m.requested >= 0.4 * t.limit_of
 ORDER BY apart_s, m.run, m.host, m.server

@@ -34,13 +34,13 @@ WITH changes AS (
     FROM db_session s WHERE wait_event ILIKE '%metadata lock%'
 ), queues AS (
     SELECT *, count(*) FILTER (NOT is_change) OVER (PARTITION BY run, host, server, t) AS behind FROM waits
-), told AS (
+), reported AS (
     SELECT run, host, server, session AS waiter, 'the table of: ' || left(any_value(statement), 80) AS relation, max(behind) AS behind, steady(sum(dt)) AS waited_s
     FROM queues WHERE is_change AND behind >= 1
     GROUP BY run, host, server, session, statement
 )
 SELECT run, host, server, waiter, coalesce(any_value(relation), 'a table') AS relation, CAST(max(behind) AS BIGINT) AS behind, max(waited_s) AS waited_s
-FROM (SELECT * FROM changes UNION ALL SELECT * FROM told)
+FROM (SELECT * FROM changes UNION ALL SELECT * FROM reported)
 GROUP BY run, host, server, waiter
 HAVING max(waited_s) >= 1
 ORDER BY behind DESC, waited_s DESC, run, host, server, waiter

@@ -18,7 +18,7 @@
 -- yes: db server=localhost database=shop commits_per_s=30 *60
 -- yes: db_table server=localhost database=shop relation=public.orders full_scans_per_s=1.5 full_scan_rows_per_s=450000 live_rows=300000 dt=10 *6
 -- Once a second, ten thousand rows, of which nine tenths are read: a scan that ends early (LIMIT, EXISTS) is none. A hundredth of the transactions at least, where these are known:
--- fewer are the few long statements of a report, whose parallel workers count as scans of their own.
+-- fewer are the few long statements of a report, whose parallel workers count as separate scans.
 WITH spans AS (
     SELECT run, host, server, sum(dt) AS seen_s FROM (SELECT DISTINCT run, host, server, t, dt FROM db_table) GROUP BY run, host, server
 ), scanned AS (

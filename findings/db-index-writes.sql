@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: database
 -- says: {unused} of {indexes} indexes of {relation} ({server}) found no row for anybody, while {writes:/s} rows were written into them.
--- advice: Every insert, and every update that changes an indexed column or moves a row, writes each of them, with its log. Drop those that nobody needs, after a look at a whole week and at replicas; combine those that begin with the same columns; load in bulk without them.
+-- advice: Every insert, and every update that changes an indexed column or moves a row, writes each of them, with its log. Drop those that are not needed, after a look at a whole week and at replicas; combine those that begin with the same columns; load in bulk without them.
 -- ask: db-unused-indexes
 -- explains: db-hot-low, db-unused-index
 -- yes: db_table server=localhost database=shop relation=public.event rows_inserted_per_s=2000 index_hits_per_s=90000 dt=10 *2
@@ -31,7 +31,7 @@
 -- no: db_index server=localhost database=shop relation=public.event index_name=i4 scans_per_s=0 is_unique=no dt=10 *2
 -- no: db_index server=localhost database=shop relation=public.event index_name=i5 scans_per_s=0 is_unique=no dt=10 *2
 -- no: db_index server=localhost database=shop relation=public.event index_name=i6 scans_per_s=0 is_unique=no dt=10 *2
--- Five indexes that keep nothing unique and that nobody searched in the run, and a hundred rows a second that go into them (HOT updates do not).
+-- Five indexes that keep nothing unique and that no statement searched in the run, and a hundred rows a second that go into them (HOT updates do not).
 WITH written AS (
     SELECT run, host, server, d.database AS name_of, relation, sum((coalesce(rows_inserted_per_s, 0) + greatest(0, coalesce(rows_updated_per_s, 0) - coalesce(rows_hot_updated_per_s, 0))) * dt) AS rows_written
     FROM db_table d GROUP BY run, host, server, d.database, relation

@@ -17,7 +17,7 @@
 --
 -- no: db_statement server=localhost digest=a statement="SELECT id, note FROM entry WHERE id >= ? LIMIT ?" calls_per_s=80 rows_per_s=160000 time=0.02 dt=10 *2
 -- no: db_statement server=localhost digest=b statement="SELECT count(*) FROM entry" calls_per_s=80 rows_per_s=80 time=0.8 dt=10 *2
--- A thousand rows, once a second and more, in a fifth of the statements' time; nobody reads so many on a screen.
+-- A thousand rows, once a second and more, in a fifth of the statements' time; too many to read on a screen.
 WITH totals AS (
     SELECT run, host, server, sum(running) FILTER (in_total) AS total FROM db_statement_mean GROUP BY run, host, server
 )

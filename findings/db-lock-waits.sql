@@ -32,7 +32,7 @@
 -- no: db_session server=localhost session=7 state=active activity=lock blocked_by=3 dt=0.1 *20
 -- Half a session all the time is a request that never runs half of the time. Locks of the server's own (LWLock, latches) are not
 -- meant. Samplers give rows only for those who wait: their time is divided by all the time that was sampled.
--- Where nobody looked at the sessions, the server's own counters tell it: sessions that wait, or the time in row locks, which is counted when a wait ends.
+-- Without samples of sessions, the server's own counters are used: sessions that wait, or the time in row locks, which is counted when a wait ends.
 WITH waits AS (
     SELECT run, host, server, wait_event AS event, sum(sessions) AS waiting
     FROM db_best_wait

@@ -22,7 +22,7 @@
 -- no: db server=localhost active_sessions=60 *2
 -- no: db server=localhost active_sessions=2 *58 @2
 -- no: sched cpus_online=4 *60
--- Four for each CPU and at least sixteen, or 64 where nobody knows the CPUs: what is served at once by then only waits more. Where the sessions
+-- Four for each CPU and at least sixteen, or 64 where the CPUs are unknown: what is served at once by then only waits more. Where the sessions
 -- were looked at, other rules know what they wait for.
 WITH machine AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host

@@ -36,7 +36,7 @@
 -- no: db server=localhost samples=10 *20
 -- no: db_session server=localhost session=1 application=fenxi kind="client backend" state=active activity=cpu dt=1 *20
 -- no: db_session server=localhost session=9 application=psql kind="client backend" state="idle in transaction" activity="idle in transaction" dt=1 *20
--- Only beside a load: who measures knows which sessions are its own. They are those of the driver by its name, or else of whoever had most
+-- Only beside a load: who measures knows which sessions are its own. They are those of the driver by its name, or else of the application that had most
 -- sessions. A tenth of the sessions at work, and a fifth of one: who looks at the server now and then is none.
 WITH loads AS (
     SELECT DISTINCT run, host FROM load WHERE transactions_per_s > 0

@@ -9,7 +9,7 @@
 -- no: db_setting server=localhost name=shared_buffers value=16384
 --
 -- no: db_setting server=localhost name=work_mem value=4096 origin="configuration file" pending_restart=no
--- As the server itself says.
+-- As the server itself reports.
 SELECT run, host, server, string_agg(DISTINCT name, ', ' ORDER BY name) AS settings
 FROM db_setting
 WHERE pending_restart = 'yes'

@@ -28,8 +28,8 @@
 -- no: load generator=g clients=4 transactions_per_s=100 requests_per_s=4100 latency_mean_ms=9 *20
 -- no: db_statement server=localhost digest=b statement="SELECT note FROM line WHERE id > ?" calls_per_s=4000 rows_per_s=400000 time=0.2 dt=10 *2
 -- Twenty times in a transaction, for at most a row and a half, a hundred times a second and half of all statements: OLTP tests have ten
--- look-ups in one. Transactions are those that the driver tells, or else the server's commits: where each statement commits by itself, they
--- are as many as the statements, and nothing is said.
+-- look-ups in one. Transactions are those that the driver reports, or else the server's commits: where each statement commits by itself, they
+-- are as many as the statements, and nothing is reported.
 WITH transactions AS (
     SELECT run, host, sum(transactions_per_s * dt) / sum(dt) AS rate FROM load WHERE operation IS NULL AND transactions_per_s > 0 GROUP BY run, host
 ), statements AS (

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: database
 -- says: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
--- advice: Continue with what causes it: for user io the tables, indexes and statements that read (fenxi ask db-hot-objects), the disks, and the size of the cache; for ipc parallel plans. Locks, commits and contention have findings of their own.
+-- advice: Continue with what causes it: for user io the tables, indexes and statements that read (fenxi ask db-hot-objects), the disks, and the size of the cache; for ipc parallel plans. Locks, commits and contention have separate findings.
 -- ask: db-waits
 -- kind: symptom
 -- impact: share of the DB time
@@ -24,7 +24,7 @@
 -- yes: db server=localhost active_sessions=6 block_read_time=4 *30
 -- no: db server=localhost active_sessions=6 block_read_time=0.5 *30
 -- Three tenths of DB time and two sessions: pg_wait_tracer warns of locks at the same.
--- Where nobody looked at the sessions, the server's own time in reads and writes of blocks stands against its active sessions.
+-- Without samples of sessions, the server's own time in reads and writes of blocks is compared with its active sessions.
 WITH classes AS (
     SELECT run, host, server, activity, arg_max(coalesce(wait_event, activity), w.time) AS event, sum(sessions) AS waiting, max(seen_s) AS seen_s
     FROM db_best_wait w

@@ -23,7 +23,7 @@
 -- yes: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
 -- yes: load generator=pgbench transactions_per_s=22 latency_mean_ms=42 *20
 -- A connection that exchanges messages acknowledges with the answer. Ten a second and a twentieth of all segments are more than what
--- connections leave that fall silent. A client that pauses after an answer acknowledges it late, and nobody waits for that: where the latency of a load is known, it holds such a
+-- connections leave that fall silent. A client that pauses after an answer acknowledges it late, and no one waits for that: where the latency of a load is known, it holds such a
 -- timer, of at least 40 ms, for one of the transactions in ten or so. Where the recorder started a command that waited for a peer hardly ever, it is what others had: a
 -- fact.
 WITH hosts AS (

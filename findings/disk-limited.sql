@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: disk
 -- says: {waiting} threads of {comm} waited for a disk on average, {share:%} of their time, while the busiest disk ({device}) was busy {util:%} of the time with {moved:B/s}.
--- advice: Something holds the requests back before the disk: a limit of the cgroup (io.max, blkio.throttle.*), of the volume or the hypervisor (IOPS and bandwidth of a cloud disk), or a layer without figures of its own (loop, dm, network). See the limits of its cgroup and the plan of the volume.
+-- advice: Something holds the requests back before the disk: a limit of the cgroup (io.max, blkio.throttle.*), of the volume or the hypervisor (IOPS and bandwidth of a cloud disk), or a layer without its own figures (loop, dm, network). See the limits of its cgroup and the plan of the volume.
 -- ask: hot-disks
 -- explains: programs-wait-disk, writes-wait-flush, writes-throttled, io-pressure, flush-waits, reads-past-cache
 -- impact: share of its threads' time

@@ -33,8 +33,8 @@
 -- no: thread_wait pid=7 comm=app wait=flush threads=0.9 role=command *20
 -- no: process pid=9 comm=logger cpu=1 read_bytes_per_s=0 write_bytes_per_s=2000000 *20
 -- Two thirds of all bytes, 10 MB a second and more, by programs that are not measured; the measured one waits for a disk for two tenths
--- of a thread and a quarter of its time. A parent has the bytes of its children when they end, so that a script stands beside what it
--- starts. That both use the same disk is not known: what it explains stands behind it all the same.
+-- of a thread and a quarter of its time. A parent has the bytes of its children when they end, so that a script is listed beside what it
+-- starts. That both use the same disk is not known: what it explains comes after it all the same.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s FROM sched GROUP BY run, host
 ), programs AS (

@@ -13,7 +13,7 @@
 -- no: disk device=nvme0n1 class=disk queue_depth=80 await_ms=0.2 *30
 --
 -- yes: disk device=nvme0n1 reads_per_s=9000 read_await_ms=6 *30
--- 32 is the depth of a SATA device's own queue (NCQ); what is beyond waits in the host. Without 2 ms nobody feels it.
+-- 32 is the depth of a SATA device's own queue (NCQ); what is beyond waits in the host. Below 2 ms it has no effect.
 WITH disks AS (
     SELECT run, host, device, wmean(queue, dt) AS depth, wmean(mean_ms, dt) AS mean_ms, sum(dt) AS seen_s
     FROM disk_use

@@ -36,9 +36,9 @@
 --
 -- no: disk device=sda class=disk util=99 queue_depth=9 *2
 -- no: disk device=sda class=disk util=1 queue_depth=0.1 *28 @2
--- Utilisation with a queue behind it (USE method): one request at a time keeps a device busy but lets nobody wait, so
+-- Utilisation with a queue behind it (USE method): one request at a time keeps a device busy but makes no task wait, so
 -- that two in flight are asked for. A tenth of the run, so that one burst is none.
--- Where nothing tells the queue of the disk, two tasks that were blocked meanwhile are as good; without these either the rule cannot be asked.
+-- Where the queue of the disk is unknown, two tasks that were blocked meanwhile are as good; without these either the rule cannot be asked.
 -- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
 WITH blocked AS (
     SELECT run, host, wmean(blocked, dt) AS blocked FROM sched GROUP BY run, host

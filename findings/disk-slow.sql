@@ -19,7 +19,7 @@
 -- yes: disk device=sda await_ms=45 transfers_per_s=100 *30
 -- no: disk device=sda await_ms=4 transfers_per_s=100 *30
 -- 20 ms is slow for any disk that is not overloaded: a rotating one needs about ten. Weighted by requests, at least a hundred of them.
--- Writeback in the background may be slow while nobody waits for it, which pressure tells: where tasks hardly stalled for I/O it is none.
+-- Writeback in the background may be slow while no task waits for it, which pressure shows: where tasks hardly stalled for I/O it is none.
 -- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
 WITH means AS (
     SELECT run, host, device, sum(requests * dt) AS n, wmean(mean_ms, requests * dt) AS mean_ms

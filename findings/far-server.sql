@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: network
 -- says: A round trip to {server} takes {each:ms} at least, and a transaction of {latency:ms} makes {trips} of them.
--- advice: The server is far, or something between them is slow (a proxy, a pooler, a tunnel): measure a round trip with ping or `SELECT 1`. Fewer round trips help most: several rows a statement, procedures, pipelining, fewer statements for the same work.
+-- advice: The network to the server has a high latency, or something between them is slow (a proxy, a pooler, a tunnel): measure a round trip with ping or `SELECT 1`. Fewer round trips help most: several rows a statement, procedures, pipelining, fewer statements for the same work.
 -- ask: db-round-trip
 -- part: round trips >= 50 %
 -- explains: db-client-slow, db-idle-in-transaction
@@ -20,8 +20,8 @@
 -- no: load generator=g clients=8 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 *20
 -- no: db server=far round_trip_ms=200 *1
 -- no: db server=far round_trip_ms=1 *19 @1
--- What a transaction spends on round trips, and its share of the latency, is told by the split of its time: at most what was measured of
--- a round trip, and at most what neither the server, nor the driver, nor a queue has. Here stands which server it is. The
+-- What a transaction spends on round trips, and its share of the latency, is known from the split of its time: at most what was measured of
+-- a round trip, and at most what neither the server, nor the driver, nor a queue has. This is which server it is. The
 -- shortest round trip counts, as others also wait for a server that is busy. Half of the latency, and half a millisecond for each: on one host it is a tenth of that.
 WITH loads AS (
     SELECT l.run, l.host, sum(latency_mean_ms * transactions_per_s * dt) / sum(transactions_per_s * dt) AS latency,

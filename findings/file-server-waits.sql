@@ -1,4 +1,4 @@
--- title: A program waits for a file system that is served from elsewhere
+-- title: A program is blocked on a remote or user-space file system
 -- severity: warning
 -- section: disk
 -- says: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.

@@ -11,7 +11,7 @@
 -- no: disk device=sda class=disk flushes_per_s=60 flush_await_ms=0.3 *30
 --
 -- no: disk device=sda class=disk flushes_per_s=0.2 flush_await_ms=14 *30
--- Ten flushes a second of 5 ms are a twentieth of the time of whoever commits one after the other.
+-- Ten flushes a second of 5 ms are a twentieth of the time of a client that commits one after the other.
 WITH disks AS (
     SELECT run, host, device, wmean(flushes_per_s, dt) AS flushes, wmean(flush_await_ms, flushes_per_s * dt) AS mean_ms, sum(dt) AS seen_s
     FROM disk

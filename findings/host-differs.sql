@@ -34,7 +34,7 @@
 -- no: cpu host=a idle=90 *60
 -- no: cpu host=b idle=60 *60
 -- no: cpu host=c idle=35 *60
--- At least three hosts that were said to have one role. The difference is large (15 points; waits 10, errors 1), five robust standard
+-- At least three hosts that were declared to have one role. The difference is large (15 points; waits 10, errors 1), five robust standard
 -- deviations of the peers, and there in nine of ten parts of the run: a job that ran on one host for a while is no difference of hosts.
 WITH seen AS (
     SELECT u.run, u.host, g.role, u.resource, u.kind, u.value, u.dt,
@@ -49,7 +49,7 @@ WITH seen AS (
     SELECT *, value - median(value) OVER (PARTITION BY run, role, resource, part) AS apart FROM parts
 ), means AS (
     SELECT run, host, role, resource, kind, sum(value * dt) / nullif(sum(dt), 0) AS mean, sum(dt) AS seen_s, count(*) AS parts,
-        CASE kind WHEN 'utilisation' THEN 15 WHEN 'saturation' THEN 10 ELSE 1 END AS least,
+        CASE kind WHEN 'utilisation' THEN 15 WHEN 'saturation' THEN 10 ELSE 1 END AS threshold,
         count(*) FILTER (apart >= 0.5 * CASE kind WHEN 'utilisation' THEN 15 WHEN 'saturation' THEN 10 ELSE 1 END) AS above,
         count(*) FILTER (-apart >= 0.5 * CASE kind WHEN 'utilisation' THEN 15 WHEN 'saturation' THEN 10 ELSE 1 END) AS below
     FROM beside
@@ -59,12 +59,12 @@ WITH seen AS (
 ), spread AS (
     SELECT *, median(abs(mean - typical)) OVER (PARTITION BY run, role, resource) / 0.6745 AS deviation FROM peers
 ), found AS (
-    SELECT *, row_number() OVER (PARTITION BY run, host ORDER BY abs(mean - typical) / least DESC, resource) AS rank
+    SELECT *, row_number() OVER (PARTITION BY run, host ORDER BY abs(mean - typical) / threshold DESC, resource) AS rank
     FROM spread
-    WHERE hosts >= 3 AND parts >= 5 AND seen_s >= 10 AND abs(mean - typical) >= least AND abs(mean - typical) >= 5 * deviation
+    WHERE hosts >= 3 AND parts >= 5 AND seen_s >= 10 AND abs(mean - typical) >= threshold AND abs(mean - typical) >= 5 * deviation
         AND greatest(above, below) >= 0.9 * parts
 )
 SELECT run, host, resource, mean, typical, role, hosts - 1 AS others, kind, seen_s
 FROM found
 WHERE rank <= 3
-ORDER BY abs(mean - typical) / least DESC, run, host, resource
+ORDER BY abs(mean - typical) / threshold DESC, run, host, resource

@@ -8,7 +8,7 @@
 -- no: net interface=eth0 class=physical rx_packets_per_s=1000 tx_packets_per_s=1000 rx_drops_per_s=0 rx_errors_per_s=0 *30
 --
 -- no: net interface=eth0 class=physical rx_packets_per_s=100000 tx_packets_per_s=100000 rx_drops_per_s=0.5 *30
--- One in ten thousand is where TCP's throughput over distance begins to fall; a handful over a run says little.
+-- One in ten thousand is where TCP's throughput over distance begins to fall; a handful over a run means little.
 WITH interfaces AS (
     SELECT run, host, interface,
         sum((coalesce(rx_errors_per_s, 0) + coalesce(tx_errors_per_s, 0)) * dt) AS damaged,

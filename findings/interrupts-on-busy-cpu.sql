@@ -36,7 +36,7 @@
 -- Only interrupts with a number: those with names (LOC, RES) belong to each CPU. At 5000 a second and some
 -- microseconds each, they take a few percent of a CPU: below 5 % where the kernel counts it. Four fifths on one CPU is no spreading. Of two CPUs a process is on
 -- either for half of the time anyway: it counts where it is there clearly more often. The CPU of a process is that of its main thread,
--- which says nothing of the others.
+-- which does not cover the others.
 WITH per_cpu AS (
     SELECT run, host, cpu, sum(intr_per_s * dt) AS n, max(epoch_us(t)) - min(epoch_us(t)) AS us
     FROM irq

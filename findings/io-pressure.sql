@@ -1,7 +1,7 @@
 -- title: Tasks stalled for I/O
 -- severity: warning
 -- section: disk
--- says: For {stalled:%} of the time some task waited for storage{told}.
+-- says: For {stalled:%} of the time some task waited for storage{measured}.
 -- advice: Check which disk was busy or slow and which processes read and write. Backups and bulk loads wait for storage by nature.
 -- ask: pressure-timeline
 -- kind: symptom
@@ -23,8 +23,8 @@
 -- no: pressure resource=io some=3 full=2 *30
 --
 -- no: pressure resource=cpu some=45 full=30 *30
--- A fifth of the run for one task is worth a look; when all stood still for half of it, the machine did little else.
--- Where there is no pressure, the tasks that were blocked at the end of each interval tell as much, and roughly: they must be there at least
+-- A fifth of the run for one task is worth a look; when all were stalled for half of it, the machine did little else.
+-- Where there is no pressure, the tasks that were blocked at the end of each interval are a rough measure: they must be there at least
 -- two times of five. The iowait of the CPUs is the lower bound of it.
 -- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
 WITH hosts AS (
@@ -37,7 +37,7 @@ WITH hosts AS (
 SELECT p.run, p.host, stalled,
     CASE source WHEN 'pressure' THEN ', and for ' || CAST(round(coalesce(all_stalled, 0), 1) AS VARCHAR) || ' % all of them did'
         WHEN 'blocked' THEN ': ' || CAST(round(w.blocked, 1) AS VARCHAR) || ' tasks were blocked on average'
-        ELSE ' at least: so long CPUs were idle for it (iowait)' END AS told,
+        ELSE ' at least: so long CPUs were idle for it (iowait)' END AS measured,
     source, all_stalled, CASE WHEN m.disk < 5 THEN 'info' WHEN all_stalled >= 50 THEN 'critical' ELSE 'warning' END AS severity
 FROM hosts p LEFT JOIN waiting w ON w.run = p.run AND w.host = p.host LEFT JOIN measured_wait m ON m.run = p.run AND m.host = p.host
 WHERE stalled >= CASE source WHEN 'blocked' THEN 40 ELSE 20 END AND seen_s >= 3

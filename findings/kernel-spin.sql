@@ -22,7 +22,7 @@
 -- no: cpu cpu=0 usr=80 sys=5 idle=15 mutex_spins_per_s=4000 *30
 -- Three signs beside sys of 30 % or more: above 500 failed first attempts per CPU and second (the old rule for smtx);
 -- traced spinning of a tenth of a CPU; or so few system calls and switches (below 5000 a CPU and second) that these
--- cannot explain it. Without any of those figures nothing is said.
+-- cannot explain it. Without any of those figures nothing is reported.
 WITH machines AS (
     SELECT run, host, wmean(sys, dt) AS in_sys
     FROM cpu c

@@ -3,7 +3,7 @@
 -- section: result
 -- periods: inside, rest
 -- says: {said}, and nothing in the machine takes longer or is used more: less is asked for, or it arrives more slowly.
--- advice: Look at who asks: the load's schedule, its clients, what stands between them and the server. The server itself shows no cause.
+-- advice: Look at who asks: the load's schedule, its clients, what is between them and the server. The server itself shows no cause.
 -- ask: db-throughput
 -- yes: db commits_per_s=100 rows_returned_per_s=5000 active_sessions=5 *60
 -- yes: inside db commits_per_s=30 rows_returned_per_s=1500 active_sessions=2 *30 @60

@@ -16,7 +16,7 @@
 --
 -- no: cpu usr=30 idle=70 *20
 -- no: lock comm=app pid=7 event="mutex block" lock=cache_lock caller=cache_get events=400 mean_us=500 *20
--- A tenth of a thread on average. Where nobody knows over how long, a second in all, which is far more than allocations cost.
+-- A tenth of a thread on average. Where the duration is unknown, a second in all, which is much more than allocations cost.
 WITH sites AS (
     SELECT run, host, coalesce(comm, '') AS comm, coalesce(lock, 'a lock of malloc') AS lock, coalesce(caller, 'unknown places') AS caller, sum(coalesce(total_s, events * mean_us / 1e6)) AS waited, sum(events) AS events
     FROM lock

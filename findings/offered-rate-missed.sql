@@ -24,7 +24,7 @@
 -- yes: load generator=fenxi offered_per_s=20 transactions_per_s=18.4 *120
 -- Random arrivals alone make some percent of difference over a short run; a twentieth is more than that, and three standard deviations
 -- of as many arrivals (the root of their number) at least. Results
--- tell it where a tool gave totals only, in one unit.
+-- give it where a tool printed totals only, in one unit.
 WITH loads AS (
     SELECT run, host, coalesce(generator, 'The generator') AS generator, wmean(offered_per_s, dt) AS offered, wmean(transactions_per_s, dt) AS done, sum(dt) AS seen_s
     FROM load

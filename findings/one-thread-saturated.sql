@@ -34,7 +34,7 @@
 -- no: cpu idle=70 *30
 -- A process counts when it has one thread, which is as good as seeing the thread. Idle moments have no row, so that
 -- the share is one of the host's time. Below 75 % for the machine, there were CPUs to be had, of two as of many.
--- A recorded command that is one thread and computes fills its CPU as designed: that is said as what it is, and is no problem.
+-- A recorded command that is one thread and computes fills its CPU as designed: that is reported as information, and is no problem.
 WITH one AS (
     SELECT run, host, pid, tid, comm, dt, cpu AS used FROM thread SEMI JOIN subject_process USING (run, host, pid)
     UNION ALL

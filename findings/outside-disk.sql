@@ -3,7 +3,7 @@
 -- section: disk
 -- periods: inside, rest
 -- says: {said}, while the database reads and writes no more than before.
--- advice: See which processes read and wrote then (record with process): a copy, a backup of files, a log shipper. Give the database a disk of its own or throttle the other.
+-- advice: See which processes read and wrote then (record with process): a copy, a backup of files, a log shipper. Give the database a dedicated disk or throttle the other.
 -- ask: process-io
 -- explains: locks-more
 -- yes: db commits_per_s=100 cache_misses_per_s=50 *60

@@ -3,7 +3,7 @@
 -- section: cpu
 -- periods: inside, rest
 -- says: {said}, while the database does no more than before: another program, or another machine on this hardware, takes it.
--- advice: See which processes used the CPUs then (record with process), and steal on a virtual machine; give the server CPUs of its own or move the other work.
+-- advice: See which processes used the CPUs then (record with process), and steal on a virtual machine; give the server dedicated CPUs or move the other work.
 -- ask: top-processes
 -- explains: locks-more
 -- yes: db commits_per_s=100 rows_returned_per_s=5000 *60

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: network
 -- says: {waiting} connections were in TIME_WAIT, of {ports} local ports that there are{place}.
--- advice: Whoever closes first keeps the port for a minute, and a new connection to the same address fails when none is left (EADDRNOTAVAIL). Keep connections open, use a pool, widen net.ipv4.ip_local_port_range, or let net.ipv4.tcp_tw_reuse take them over.
+-- advice: The end that closes first keeps the port for a minute, and a new connection to the same address fails when none is left (EADDRNOTAVAIL). Keep connections open, use a pool, widen net.ipv4.ip_local_port_range, or let net.ipv4.tcp_tw_reuse take them over.
 -- ask: tcp-connections
 -- explains: connection-for-each, program-sleeps
 -- yes: tcp time_wait=27000 active_opens_per_s=500 *20

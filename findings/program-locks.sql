@@ -16,7 +16,7 @@
 --
 -- no: cpu usr=30 idle=70 *20
 -- no: lock comm=mal pid=7 event="mutex block" lock="malloc's main_arena" caller=work events=900 mean_us=900 *20
--- Three tenths of a thread on average, or a second in all where nobody knows over how long. Locks of malloc have a finding of their own. Who held it
+-- Three tenths of a thread on average, or a second in all where the duration is unknown. Locks of malloc have a separate finding. Who held it
 -- for longest is the place to look at, where that was measured.
 WITH sites AS (
     SELECT run, host, coalesce(comm, '') AS comm, coalesce(lock, 'an unnamed lock') AS lock, coalesce(caller, 'unknown places') AS caller, event LIKE '%hold%' AS is_hold, sum(coalesce(total_s, events * mean_us / 1e6)) AS time_s, sum(events) AS events

@@ -37,7 +37,7 @@
 --
 -- no: sched cpus_online=4 *20
 -- no: thread_wait pid=8 comm=sleep wait=sleep function=hrtimer_nanosleep threads=1 role=command *20
--- Half of the time of half of its threads (a few looks tell it to a tenth), so that no thread counts that looks after the others (as in the runtime of Go), in pauses of
+-- Half of the time of half of its threads (a few samples give it to a tenth), so that no thread counts that looks after the others (as in the runtime of Go), in pauses of
 -- less than half a second: who sleeps for seconds waits for nothing. Processes of `sleep` count where one follows the other. Only what
 -- the recorder started, and no load driver, whose pauses are the rate that was asked for.
 WITH programs AS (

@@ -13,7 +13,7 @@
 -- no: sched cpus_online=4 *20
 -- no: thread_wait pid=7 comm=app wait=stopped function=do_signal_stop threads=1 role=command *1
 -- no: thread_wait pid=7 comm=app wait=run threads=1 role=command *19 @1
--- A tenth of its time: nobody stops a program that is measured on purpose.
+-- A tenth of its time: a measured program is not stopped on purpose.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / nullif(sum(at_work), 0) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
 WHERE looks >= 2 AND seen_s >= 3 AND is_subject AND wait = 'stopped'

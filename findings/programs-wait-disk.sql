@@ -16,7 +16,7 @@
 --
 -- no: sched cpus_online=4 *4
 -- no: thread_wait pid=7 comm=app wait=disk function=folio_wait_bit_common threads=1 *4
--- Fewer than five looks, and three in which it waits, tell no share.
+-- Fewer than five samples, and three in which it waits, give no share.
 -- Two tenths of a thread and a quarter of the program's time.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean

@@ -17,7 +17,7 @@
 --
 -- yes: vm swap_in_bytes_per_s=4e6 swap_out_bytes_per_s=9e6 *30
 -- no: vm swap_in_bytes_per_s=4e3 *30
--- Tools that tell bytes have pages of 4 KiB. Only swapping in, which somebody waits for; a tenth of the run, so that one burst is none. A thousand pages a
+-- Tools that print bytes have pages of 4 KiB. Only swapping in, which tasks wait for; a tenth of the run, so that one burst is none. A thousand pages a
 -- second for half of the run is a machine that thrashes.
 -- Where the recorder started a command, or observed a database, that waited for memory or a disk hardly ever, it is what others had: a fact.
 WITH pages AS (

@@ -17,9 +17,9 @@
 -- no: cgroup cgroup=/app tasks=64 *20
 --
 -- no: cgroup cgroup=/slice task_limit_hits=2 tasks=64 *5
--- One is enough: something was not done. That a group is full says nothing, as a pool of fixed size is. Depending on the kernel the hits
+-- One is enough: something was not done. That a group is full means nothing, as a pool of fixed size is. Depending on the kernel the hits
 -- are counted where the task would have been made, or there and in all groups above: the innermost group that counted one is named, and
--- the least limit that holds for it, its own or that of a group above.
+-- the smallest limit that holds for it, its own or that of a group above.
 WITH hits AS (
     SELECT run, host, cgroup, sum(task_limit_hits) AS hits, max(tasks) AS tasks FROM cgroup GROUP BY run, host, cgroup HAVING sum(task_limit_hits) >= 1
 ), limits AS (

@@ -1,5 +1,5 @@
 -- title: Who waited for a CPU, and how long?
--- about: Waits of runnable threads by program, with the mean number of threads that waited at any time. Long waits with idle CPUs elsewhere point at bindings, quotas or the scheduler.
+-- about: Waits of runnable threads by program, with the mean number of threads that waited at any time. Long waits while other CPUs are idle point at bindings, quotas or the scheduler.
 -- section: process
 -- chart: table
 -- order: 52

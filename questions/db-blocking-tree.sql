@@ -1,5 +1,5 @@
 -- title: Who waited behind whom at the worst moment?
--- about: The sessions that waited for locks at the moment when most of them waited, each below the session that it waited for; the first of a tree waits for nobody. A shorter time range shows another moment.
+-- about: The sessions that waited for locks at the moment when most of them waited, each below the session that it waited for; the first of a tree waits for no other. A shorter time range shows another moment.
 -- section: database
 -- chart: table
 -- order: 22
@@ -13,7 +13,7 @@ WITH edges AS (
     SELECT e.*
     FROM edges e
     JOIN worst w ON w.run = e.run AND w.host = e.host AND w.server IS NOT DISTINCT FROM e.server AND w.t = e.t
-    -- Whoever waits for several stands below one: the holder before those who only stand ahead in the queue.
+    -- A session that waits for several is listed below one: the holder before those who are only ahead in the queue.
     QUALIFY row_number() OVER (PARTITION BY e.run, e.host, e.server, e.waiter ORDER BY coalesce(e.direct, 'yes') = 'yes' DESC, e.depth, e.blocker) = 1
 ), roots AS (
     SELECT run, host, server, t, blocker AS session, any_value(blocker_state) AS state, max(blocker_transaction_age_s) AS transaction_age_s,

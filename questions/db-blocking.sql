@@ -1,5 +1,5 @@
 -- title: Who blocked whom?
--- about: Roots of waits for locks: sessions that block others and wait for nobody, by the session-seconds that they held up, with what they did meanwhile. A root that is idle in a transaction is an application that does not end what it began.
+-- about: Roots of waits for locks: sessions that block others and wait for none, by the session-seconds that they held up, with what they did meanwhile. A root that is idle in a transaction is an application that does not end what it began.
 -- section: database
 -- chart: table
 -- order: 20

@@ -1,5 +1,5 @@
 -- title: Which tables and indexes should be on fast storage?
--- about: Tables and indexes by blocks requested from the operating system per byte of size, with cumulative share and size: the first rows give the most reads for the least fast storage, or for the least cache. The page cache may have answered some.
+-- about: Tables and indexes by blocks requested from the operating system per byte of size, with cumulative share and size: the first rows give the most reads for the smallest amount of fast storage, or of cache. The page cache may have answered some.
 -- section: database
 -- chart: table
 -- order: 42

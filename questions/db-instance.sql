@@ -3,7 +3,7 @@
 -- section: database
 -- chart: table
 -- order: 1
-WITH told AS (
+WITH reported AS (
     SELECT run, host, server, name, arg_max(value, t) AS value, arg_max(s.unit, t) AS unit FROM db_setting s GROUP BY run, host, server, name
 ), observed AS (
     SELECT run, host, server, min(epoch_us(t) - coalesce(dt, 1) * 1e6) AS from_us, max(epoch_us(t)) AS to_us, sum(dt) FILTER (d.database IS NULL) AS whole_s,
@@ -49,7 +49,7 @@ WITH told AS (
         CASE name WHEN 'in_recovery' THEN 'role' ELSE name END AS name,
         CASE WHEN name = 'in_recovery' THEN CASE WHEN value IN ('true', 't', 'on') THEN 'standby' ELSE 'primary' END
             ELSE concat(value, CASE WHEN unit IS NULL THEN '' ELSE concat(' × ', unit) END) END AS value
-    FROM told
+    FROM reported
     WHERE name IN ('in_recovery', 'started', 'shared_buffers', 'effective_cache_size', 'work_mem', 'maintenance_work_mem', 'max_connections', 'max_wal_size',
         'wal_buffers', 'checkpoint_timeout', 'synchronous_commit', 'fsync', 'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_flush_log_at_trx_commit',
         'sync_binlog', 'log_bin', 'tmp_table_size', 'table_open_cache', 'thread_handling')

@@ -1,5 +1,5 @@
 -- title: How long did reads take in the server, and on the disk?
--- about: Mean time of a block read in the database server beside the mean read latency of the busiest disk. The server faster than the disk: the page cache answers. The server much slower: something stands between, such as a lock, a queue or a throttle.
+-- about: Mean time of a block read in the database server beside the mean read latency of the busiest disk. The server faster than the disk: the page cache answers. The server much slower: something is in between, such as a lock, a queue or a throttle.
 -- section: database
 -- chart: line
 -- x: t

@@ -32,7 +32,7 @@ WITH whole AS (
     FROM db_statement_mean WHERE in_total GROUP BY run, host, server
 ), logged AS (
     SELECT run, host, server, wmean(wal_bytes_per_s, coalesce(dt, 1)) AS log_bytes FROM db_wal GROUP BY run, host, server
-), told AS (
+), reported AS (
     SELECT m.*, coalesce(c.db_time, m.counted) AS db_time, coalesce(m.commits + m.rollbacks, m.commits, m.rollbacks) AS transactions, c.on_cpu, c.run_queue,
         e.running, e.calls, e.planning, e.dirtied, e.written, coalesce(m.log, g.log_bytes) AS log_bytes
     FROM means m
@@ -71,7 +71,7 @@ WITH whole AS (
         {'place': 28, 'what': 'received', 'unit': 'B', 'v': received},
         {'place': 29, 'what': 'sent', 'unit': 'B', 'v': sent}
     ]) AS line
-    FROM told
+    FROM reported
 )
 SELECT run, host, server, line.what AS what, line.unit AS unit, line.v AS per_second, line.v / nullif(transactions, 0) AS per_transaction,
     line.v / nullif(db_time, 0) AS per_db_second

@@ -7,7 +7,7 @@
 -- series: server
 -- unit: B
 -- order: 58
-WITH told AS (
+WITH reported AS (
     SELECT run, host, server, max(value) FILTER (name IN ('data_directory', 'datadir')) AS folder,
         max(TRY_CAST(value AS DOUBLE)) FILTER (name = 'shared_buffers' AND s.unit = '8kB') * 8192 AS shared_bytes,
         max(TRY_CAST(value AS DOUBLE)) FILTER (name = 'max_connections') AS max_connections
@@ -19,7 +19,7 @@ WITH told AS (
 )
 SELECT k.run, k.host, k.t, k.dt, k.server, k.private_bytes, s.shared_bytes AS cache_bytes, arg_max(c.page_cache_bytes, c.t) AS page_cache_bytes, s.max_connections
 FROM taken k
-LEFT JOIN told s ON s.run = k.run AND s.host = k.host AND s.server = k.server
+LEFT JOIN reported s ON s.run = k.run AND s.host = k.host AND s.server = k.server
 LEFT JOIN cached c ON c.run = k.run AND c.host = k.host AND c.place = rtrim(s.folder, '/') AND c.t <= k.t
 GROUP BY k.run, k.host, k.t, k.dt, k.server, k.private_bytes, s.shared_bytes, s.max_connections
 ORDER BY k.run, k.host, k.server, k.t

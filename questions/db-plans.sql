@@ -1,5 +1,5 @@
 -- title: Which plans did statements have?
--- about: Plans that auto_explain wrote to PostgreSQL's log, without costs and times: how often each was seen, when first and last, and how long it took. Several plans of one statement: see whether the slower one came later. Only what took longer than auto_explain.log_min_duration is logged, and only plans in text form tell their nodes.
+-- about: Plans that auto_explain wrote to PostgreSQL's log, without costs and times: how often each was seen, when first and last, and how long it took. Several plans of one statement: see whether the slower one came later. Only what took longer than auto_explain.log_min_duration is logged, and only plans in text form list their nodes.
 -- section: database
 -- chart: table
 -- order: 29

@@ -17,7 +17,7 @@ WITH spans AS (
     FROM db_table d
     JOIN spans s ON s.run = d.run AND s.host = d.host AND s.server IS NOT DISTINCT FROM d.server
     GROUP BY d.run, d.host, d.server, d.database, d.relation
-), told AS (
+), reported AS (
     SELECT u.*, u.touched + coalesce(f.rows, 0) AS all_rows
     FROM used u
     LEFT JOIN fetched f ON f.run = u.run AND f.host = u.host AND f.server IS NOT DISTINCT FROM u.server AND f.database IS NOT DISTINCT FROM u.database_name AND f.relation = u.relation
@@ -26,7 +26,7 @@ SELECT run, host, server, database_name, relation, 100 * all_rows / nullif(sum(a
     100 * table_hits / nullif(table_hits + table_reads, 0) AS table_hit_pct, 100 * index_hits / nullif(index_hits + index_reads, 0) AS index_hit_pct,
     table_reads / seen_s AS table_reads_per_s, table_hits / seen_s AS table_hits_per_s, index_reads / seen_s AS index_reads_per_s, index_hits / seen_s AS index_hits_per_s,
     full_scans / seen_s AS full_scans_per_s, index_scans / seen_s AS index_scans_per_s
-FROM told
+FROM reported
 WHERE all_rows > 0 OR full_scans > 0 OR index_scans > 0 OR table_hits > 0
 ORDER BY run, host, server, all_rows DESC, table_hits DESC NULLS LAST, relation
 LIMIT $n

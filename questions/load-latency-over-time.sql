@@ -1,5 +1,5 @@
 -- title: How long did transactions take?
--- about: Mean and percentiles of the latency in each reporting interval. Percentiles that rise while the mean stays tell of a few slow transactions.
+-- about: Mean and percentiles of the latency in each reporting interval. Percentiles that rise while the mean stays point at a few slow transactions.
 -- section: result
 -- chart: line
 -- x: t

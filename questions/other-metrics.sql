@@ -1,5 +1,5 @@
 -- title: What other numbers are there?
--- about: Metrics without a table of their own, as found by imports: mean, minimum and maximum over the run.
+-- about: Metrics without a table, as found by imports: mean, minimum and maximum over the run.
 -- section: facts
 -- chart: table
 -- order: 5

@@ -1,5 +1,5 @@
 -- title: What did threads wait for?
--- about: The mean number of threads of each program that worked (`run`: on a CPU or in its queue) or waited, by the function of the kernel in which they did. A lock held by nobody else is not waited for: many threads in `lock` beside one that runs take turns.
+-- about: The mean number of threads of each program that worked (`run`: on a CPU or in its queue) or waited, by the function of the kernel in which they did. A free lock is not waited for: many threads in `lock` beside one that runs take turns.
 -- section: process
 -- chart: table
 -- order: 36

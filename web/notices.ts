@@ -1,4 +1,4 @@
-// Says at the head of each built file whose work it contains: most licences ask that their notice goes with every copy, and
+// Names at the head of each built file whose work it contains: most licences ask that their notice goes with every copy, and
 // a report file is one. What is named is what the bundler took in; a package without a licence text fails the build.
 // `cargo xtask gen` reads the comment: its form is described there (xtask/src/notices.rs).
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -13,7 +13,7 @@ interface Notice {
 
 const FOLDER = /^.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+/;
 
-/** What the package in `folder` asks to be said. */
+/** What the package in `folder` asks to be stated. */
 function notice(folder: string): Notice {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((f) => /^licen[cs]e/i.test(f));
@@ -38,7 +38,7 @@ function comment(folders: Iterable<string>): string {
   const bodies = new Map(notices.map((n) => [n.body.toLowerCase().replace(/[^a-z0-9]/g, ""), n.body]));
   const lines = notices.map((n) => n.line).join("\n");
   const text = `Contains, each under the licence below:\n${lines}\n\n${[...bodies.values()].join("\n\n----\n\n")}\n`;
-  // It stands within a script within a page.
+  // It is within a script within a page.
   if (/\*\/|<\/|<!--/.test(text)) throw new Error("a licence's text would end the comment that holds it");
   return `/*! ${text}*/\n`;
 }

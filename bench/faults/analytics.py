@@ -14,7 +14,7 @@ SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["max_paral
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     report = "SELECT count(*), max(a.name) FROM item a JOIN item b ON a.id = b.id + 1 WHERE a.name > b.name"
     with beside.statements(server, report), beside.statements(server, report):
         yield

@@ -33,6 +33,6 @@ def dump(server):
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     with beside.loop(shlex.join(map(str, dump(server))) + " > /dev/null"):
         yield

@@ -15,7 +15,7 @@ ROWS = {"PostgreSQL": "SELECT i, md5(CAST(i AS TEXT)) FROM generate_series(1, 20
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("CREATE TABLE IF NOT EXISTS arrived (id INTEGER, note VARCHAR(60))")
     with beside.statements(server, f"INSERT INTO arrived {ROWS[server.name]}"):
         yield

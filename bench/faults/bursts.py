@@ -15,5 +15,5 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"--rate": ",".join(["25@1900ms,20000@100ms"] * 10)}

@@ -40,7 +40,7 @@ def around():
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     dropping = subprocess.Popen([sys.executable, "-c", DROP, PATH])
     try:
         yield

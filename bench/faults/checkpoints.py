@@ -25,7 +25,7 @@ SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["synchrono
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("ALTER SYSTEM SET max_wal_size = '64MB'")
     server.sql("SELECT pg_reload_conf()")
     try:

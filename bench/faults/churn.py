@@ -10,7 +10,7 @@ FINDINGS = {"db-connection-churn", "connection-for-each"}
 WORKLOAD = """
 about = "look-ups by a key"
 [options]
-anew = { value = 0, about = "percent of transactions that make a connection of their own" }
+anew = { value = 0, about = "percent of transactions that make a new connection" }
 [[table]]
 name = "item"
 rows = "100000"
@@ -26,5 +26,5 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"anew": 100}

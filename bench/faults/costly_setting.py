@@ -14,7 +14,7 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     if server.name == "MariaDB":
         on, off = ["SET GLOBAL general_log = ON, GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0"], ["SET GLOBAL general_log = OFF, GLOBAL slow_query_log = OFF, GLOBAL long_query_time = 10"]
     else:

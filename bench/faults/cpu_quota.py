@@ -47,7 +47,7 @@ def limited(quota):
 
 
 def grouped(start):
-    """Starts a server in a control group of its own."""
+    """Starts a server in a separate control group."""
 
     def started(port):
         group = group_of(port)
@@ -76,6 +76,6 @@ SERVERS = {"PostgreSQL": grouped(servers.postgres), "MariaDB": grouped(servers.m
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     with limited(server.quota):
         yield

@@ -16,7 +16,7 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     ended = threading.Event()
     reader, changer = idle_blocker.session(server), idle_blocker.session(server)
 

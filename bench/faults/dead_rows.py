@@ -1,4 +1,4 @@
-"""A small table whose dead rows nobody removes, read in full by each statement."""
+"""A small table whose dead rows are not removed, read in full by each statement."""
 
 import contextlib
 import subprocess
@@ -25,7 +25,7 @@ SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["autovacuu
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("INSERT INTO queue SELECT i, repeat('x', 40) FROM generate_series(1001, 200000) i; DELETE FROM queue WHERE id > 1000")
     try:
         yield

@@ -26,5 +26,5 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"turned": 1}

@@ -10,7 +10,7 @@ FINDINGS = {"db-deep-offset", "db-rows-examined"}
 WORKLOAD = """
 about = "a page of a list"
 [options]
-first = { value = 0, about = "the least offset" }
+first = { value = 0, about = "the smallest offset" }
 [[table]]
 name = "entry"
 rows = "100000"
@@ -26,5 +26,5 @@ SERVERS = {"PostgreSQL": beside.counting, "MariaDB": beside.mariadb_counting}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"first": 60000}

@@ -35,7 +35,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted(folder=FOLDER):
+def injected(folder=FOLDER):
     path = folder / "fenxi-neighbour-bulk"
     script = f"while :; do dd if=/dev/zero of={path} bs=4M count=150 oflag=direct status=none; done"
     bulk = [subprocess.Popen(["bash", "-c", script.replace(str(path), f"{path}-{i}")], start_new_session=True) for i in range(3)]

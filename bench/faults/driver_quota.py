@@ -26,6 +26,6 @@ SERVERS = {"PostgreSQL": with_group(servers.postgres), "MariaDB": with_group(ser
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     with cpu_quota.limited(cpu_quota.quota_of(cpu_quota.group_of(program_quota.PORT))):
         yield

@@ -4,7 +4,7 @@ from programs import python
 
 TITLE = "a server that is far"
 FINDINGS = {"waits-for-peer"}
-# The other end is a process of its own that nothing of this run has begun, behind what holds messages back for a while.
+# The other end is a separate process that nothing of this run has begun, behind what holds messages back for a while.
 TALK = """
 import http.client, http.server, os, selectors, signal, socket, sys, threading
 delay, kind = float(sys.argv[1]), sys.argv[2]

@@ -31,7 +31,7 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     near, port = server.url, server.port + 1
     between = subprocess.Popen([sys.executable, "-c", DELAY, str(server.port), "0.003", str(port)], stdout=subprocess.PIPE, text=True)
     between.stdout.readline()

@@ -32,7 +32,7 @@ SERVERS = {"PostgreSQL": beside.counting, "PostgreSQL, cascades": beside.countin
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("DROP INDEX purchase_customer")
     try:
         yield

@@ -39,7 +39,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     if subprocess.run(["id", "-u"], capture_output=True, text=True, check=True).stdout.strip() != "0":
         raise Skipped("only root mounts a file system")
     try:

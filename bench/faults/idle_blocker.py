@@ -33,7 +33,7 @@ def session(server):
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     ended = threading.Event()
     client = session(server)
 

@@ -55,7 +55,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     group, disk = group_of(), device()
     second = (group / "io.max").exists()
     limit = group / ("io.max" if second else "blkio.throttle.read_bps_device")

@@ -32,7 +32,7 @@ SERVERS = {"PostgreSQL": with_statements}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     for name, value in (("jit", "on"), ("jit_above_cost", "0"), ("jit_inline_above_cost", "0"), ("jit_optimize_above_cost", "0")):
         server.sql(f"ALTER ROLE postgres SET {name} = {value}")
     try:

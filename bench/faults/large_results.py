@@ -26,5 +26,5 @@ SERVERS = {"PostgreSQL": beside.counting, "MariaDB": beside.mariadb_counting}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"most": 10000}

@@ -23,7 +23,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     burners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count())]
     try:
         yield

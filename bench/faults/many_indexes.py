@@ -26,7 +26,7 @@ SERVERS = {"PostgreSQL": lambda port: beside.counting(port, "synchronous_commit=
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     on = " ON event" if server.name == "MariaDB" else ""
     server.sql("; ".join(f"CREATE INDEX event_{name} ON event ({name})" for name in COLUMNS))
     try:

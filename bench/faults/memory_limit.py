@@ -58,7 +58,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     limit = limit_of(group_of())
     limit.write_text(str(60 << 20))
     try:

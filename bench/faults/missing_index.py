@@ -26,7 +26,7 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("DROP INDEX orders_customer" + (" ON orders" if server.name == "MariaDB" else ""))
     try:
         yield

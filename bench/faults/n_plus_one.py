@@ -60,5 +60,5 @@ SERVERS = {"PostgreSQL": beside.counting, "MariaDB": beside.mariadb_counting, "P
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"joined": 0}

@@ -16,7 +16,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     number = 3 * (os.cpu_count() or 1)
     burning = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(number)]
     try:

@@ -1,4 +1,4 @@
-"""A session that is idle in an old snapshot keeps versions of rows that are changed all the time; before, nobody does."""
+"""A session that is idle in an old snapshot keeps versions of rows that are changed all the time; before, none does."""
 
 import contextlib
 
@@ -25,7 +25,7 @@ SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["synchrono
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     client = idle_blocker.session(server)
     begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT" if server.name == "MariaDB" else "BEGIN ISOLATION LEVEL REPEATABLE READ"
     client.stdin.write(f"{begin};\nSELECT count(*) FROM counter;\n")

@@ -1,7 +1,7 @@
-"""Packets are lost in a network of its own (a container), while the recorder is outside; before, none is."""
+"""Packets are lost in a separate network namespace (a container), while the recorder is outside; before, none is."""
 
 import retransmits
-from retransmits import around, planted  # noqa: F401, the network and what is done to it are the same
+from retransmits import around, injected  # noqa: F401, the network and what is done to it are the same
 
 TITLE = "packets are lost in another network namespace"
 FINDINGS = {"tcp-retransmits"}

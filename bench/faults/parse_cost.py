@@ -31,5 +31,5 @@ SERVERS = {"PostgreSQL": lambda port: beside.counting(port, "pg_stat_statements.
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"--protocol": "simple"}

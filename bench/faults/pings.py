@@ -30,5 +30,5 @@ SERVERS = {"PostgreSQL": beside.counting, "MariaDB": beside.mariadb_counting}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"pings": 4}

@@ -1,4 +1,4 @@
-"""Connections that use up the local ports, in a network of its own; before, connections that stay."""
+"""Connections that use up the local ports, in a separate network namespace; before, connections that stay."""
 
 import contextlib
 import subprocess
@@ -37,7 +37,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     def ports(text):
         subprocess.run([*INSIDE, "sysctl", "-qw", f"net.ipv4.ip_local_port_range={text}"], check=True)
 

@@ -15,6 +15,6 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     with beside.loop("for n in {1..30}; do gzip -6 < /usr/bin/bash > /dev/null & done; wait; sleep 1.3"):
         yield

@@ -13,7 +13,7 @@ PORT = "program"
 
 
 def inside(words):
-    """The same, in a group of its own."""
+    """The same, in a separate group."""
     return cgroups.inside(cpu_quota.group_of(PORT), words)
 
 
@@ -24,6 +24,6 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     with cpu_quota.limited(cpu_quota.quota_of(cpu_quota.group_of(PORT))):
         yield

@@ -1,4 +1,4 @@
-"""Connections to a port where nobody listens, over and over; before, somebody does."""
+"""Connections to a port without a listener, over and over; before, with one."""
 
 from programs import python
 

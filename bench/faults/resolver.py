@@ -66,7 +66,7 @@ def around():
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     (FOLDER / "slow").touch()
     try:
         yield

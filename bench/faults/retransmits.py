@@ -1,4 +1,4 @@
-"""A link that drops packets, in a network of its own; before, it drops none."""
+"""A link that drops packets, in a separate network namespace; before, it drops none."""
 
 import contextlib
 import subprocess
@@ -59,6 +59,6 @@ def shaped(*words):
         subprocess.run([*INSIDE, "tc", "qdisc", "del", "dev", "lo", "root"], check=True)
 
 
-def planted():
+def injected():
     # A bucket that is too small for what comes at once: the rest is dropped.
     return shaped("tbf", "rate", "40mbit", "burst", "70000", "limit", "75000")

@@ -1,4 +1,4 @@
-"""Transactions that cannot be serialised and are repeated; before, each takes rows of its own."""
+"""Transactions that cannot be serialised and are repeated; before, each takes separate rows."""
 
 import contextlib
 
@@ -27,5 +27,5 @@ SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["synchrono
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     yield {"items": 3}

@@ -22,7 +22,7 @@ def bind(server, cpus):
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     bind(server, "0")
     try:
         yield

@@ -24,6 +24,6 @@ SERVERS = {"PostgreSQL": on_disk(servers.postgres), "MariaDB": on_disk(servers.m
 
 
 @contextlib.contextmanager
-def planted(server):
-    with disk_neighbour.planted(pathlib.Path("/var/tmp")):
+def injected(server):
+    with disk_neighbour.injected(pathlib.Path("/var/tmp")):
         yield

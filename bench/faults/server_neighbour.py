@@ -26,6 +26,6 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
-    with neighbour.planted():
+def injected(server):
+    with neighbour.injected():
         yield

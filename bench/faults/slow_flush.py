@@ -76,7 +76,7 @@ SERVERS = {"PostgreSQL": slow(servers.postgres), "MariaDB": slow(servers.mariadb
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.switch.touch()
     try:
         yield

@@ -26,6 +26,6 @@ LOADS = {
 }
 
 
-def planted():
+def injected():
     # Much room, so that packets wait and are not dropped.
     return retransmits.shaped("tbf", "rate", "4mbit", "burst", "70000", "limit", "20000000")

@@ -42,7 +42,7 @@ SERVERS = {"PostgreSQL": with_receiver}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     ended = threading.Event()
 
     def hold_up():

@@ -25,7 +25,7 @@ SERVERS = {"MariaDB": lambda port: servers.mariadb(port, options=["--innodb-flus
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("SET GLOBAL innodb_buffer_pool_size = 5242880")
     try:
         yield

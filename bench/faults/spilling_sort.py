@@ -32,7 +32,7 @@ SERVERS = {"PostgreSQL": with_memory}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("ALTER ROLE postgres SET work_mem = '64kB'")
     try:
         yield

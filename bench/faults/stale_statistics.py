@@ -28,7 +28,7 @@ SERVERS = dict.fromkeys(WORKLOADS, lambda port: beside.counting(port, "autovacuu
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     # The statistics know no row of this state, which soon is that of most rows.
     server.sql("INSERT INTO purchase SELECT 1000000 + i, 7, i % 2000 + 1, 'new' FROM generate_series(1, 60000) i")
     try:

@@ -26,7 +26,7 @@ SERVERS = {"MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     server.sql("SET GLOBAL table_open_cache = 10")
     try:
         yield

@@ -48,7 +48,7 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def planted():
+def injected():
     limit = group_of() / "pids.max"
     limit.write_text("12")
     try:

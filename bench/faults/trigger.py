@@ -27,7 +27,7 @@ SERVERS = {"PostgreSQL": lambda port: beside.counting(port, "synchronous_commit=
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     if server.name == "MariaDB":
         server.sql(f"CREATE TRIGGER sold AFTER INSERT ON sale FOR EACH ROW {WORK}")
         drop = "DROP TRIGGER sold"

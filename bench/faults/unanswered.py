@@ -48,7 +48,7 @@ LOADS = {
 
 @contextlib.contextmanager
 def around():
-    """A network of its own, with a link that nothing comes back from."""
+    """A separate network namespace, with a link that nothing comes back from."""
     words = ["netns add N", "-n N link set lo up", "-n N link add silent type dummy", "-n N addr add 10.213.7.1/24 dev silent", "-n N link set silent up arp off"]
     try:
         for line in words:

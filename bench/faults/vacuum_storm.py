@@ -27,7 +27,7 @@ SERVERS = {way: named(way) for way in ("autovacuum", "a job")}
 
 
 @contextlib.contextmanager
-def planted(server):
+def injected(server):
     if server.way == "a job":
         with beside.statements(server, "VACUUM (ANALYZE, FREEZE) item"):
             yield

@@ -46,7 +46,7 @@ def _latest(store, selector):
     ids = sorted(store.ids(), reverse=True)
     if place >= len(ids):
         raise Unknown(f"`{selector}`: there are {len(ids)} runs in {store.path}")
-    # Ids tell the second; which of one second's runs began later, only their manifests know.
+    # Ids have the second; which of one second's runs began later, only their manifests know.
     second = ids[place][:15]
     before = sum(id[:15] > second for id in ids)
     peers = [store.run(id) for id in ids if id[:15] == second]

@@ -91,9 +91,9 @@ class Answers(unittest.TestCase):
         self.assertTrue(any(q["question"] == "cpu-summary" for q in self.store.questions()))
         self.assertIsInstance(self.store.findings("@1"), list)
         self.assertTrue(fenxi.compare("@2", "@1", store=self.store, force=True, all=True))
-        with self.assertRaises(fenxi.ProgramError) as said:
+        with self.assertRaises(fenxi.ProgramError) as raised:
             self.store.sql("SELECT nothing FROM cpu")
-        self.assertIn("nothing", str(said.exception))
+        self.assertIn("nothing", str(raised.exception))
 
 
 class Notebooks(unittest.TestCase):

@@ -1,6 +1,6 @@
 """Runs the Python examples of docs/programs.md over a store: readers.py FENXI STORE [spark].
 
-A block begins with a comment that names it; each leaves `rows` and `mean`, which must be what the program says.
+A block begins with a comment that names it; each leaves `rows` and `mean`, which must be what the program prints.
 """
 
 import json

@@ -35,8 +35,8 @@ def main(fenxi, recorded, work):
     def told(*args, store=store):
         return json.loads(run(store, *args, "--json"))
 
-    said = run(store, "push", "s3://perf/team", fails=True)
-    assert "NoSuchBucket" in said, said
+    error = run(store, "push", "s3://perf/team", fails=True)
+    assert "NoSuchBucket" in error, error
     make = urllib.request.Request(f"http://{host}:{port}/perf", method="PUT")
     urllib.request.urlopen(make).read()
     n_runs = len(list(pathlib.Path(store, "runs").iterdir()))

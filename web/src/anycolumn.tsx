@@ -1,4 +1,4 @@
-// Any column of any table over time: lanes of a heat map or lines, by host, process, control group or whatever tells rows apart.
+// Any column of any table over time: lanes of a heat map or lines, by host, process, control group or whatever distinguishes rows.
 
 import { useState } from "preact/hooks";
 import { offline, useAnswer } from "./api";

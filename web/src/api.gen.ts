@@ -74,7 +74,7 @@ export interface About {
 
 /** One sentence that names the bottleneck, and what is behind it. */
 export interface Answer {
-  /** What was seen, and what would tell more. */
+  /** What was seen, and what would show more. */
   detail: string;
   /** The finding that it is taken from. */
   finding: string | null;
@@ -167,7 +167,7 @@ export interface CatalogueColumn {
 export interface CatalogueTable {
   about: string;
   columns: CatalogueColumn[];
-  /** Columns that tell rows of one host and moment apart. */
+  /** Columns that distinguish rows of one host and moment. */
   keys: string[];
   /** Whether another run has the same keys. */
   keys_are: "lasting" | "passing";
@@ -215,7 +215,7 @@ export interface Choice {
 export interface Comparison {
   /** Facts that differ. */
   facts: FactDiff[];
-  /** Says so where the runs are too few to tell any difference from chance. */
+  /** Adds a remark where the runs are too few to distinguish any difference from chance. */
   insufficient: string | null;
   /** Metrics that both groups have, by resource and table, and in each what matters most first. */
   metrics: Line[];
@@ -336,7 +336,7 @@ export interface Finding {
   follows_from?: string[];
   id: string;
   impact?: Impact;
-  /** What it is to whoever looks for a cause. */
+  /** Its role in the search for a cause. */
   kind: "problem" | "symptom" | "measurement" | "information";
   /** Occurrences that are not among `said`. */
   more: number;
@@ -366,10 +366,10 @@ export interface Group {
   title: string;
 }
 
-/** A question as it stands. */
+/** A question as it is. */
 export interface Header {
   about: string;
-  /** Whether the runs brought it with them: whoever made their files wrote it. */
+  /** Whether the runs brought it with them: the author of their files wrote it. */
   carried: boolean;
   chart: string;
   id: string;
@@ -377,7 +377,7 @@ export interface Header {
   lines?: string[];
   /** What the live page shows of it. */
   live?: LiveSeries;
-  /** The question that is drawn over this one, with an axis of its own. */
+  /** The question that is drawn over this one, with a second axis. */
   over?: string;
   /** Written by the user, not shipped. */
   own: boolean;
@@ -385,7 +385,7 @@ export interface Header {
   /** How values lie on the axis; absent where the values decide. */
   scale?: "linear" | "log";
   section: string;
-  /** Column that tells series apart. */
+  /** Column that distinguishes series. */
   series?: string;
   sql: string;
   title: string;
@@ -441,7 +441,7 @@ export interface InRange {
   baseline: string | null;
   /** What the changes say together, what explains most first. */
   causes: Cause[];
-  /** Series that differ: first what cannot follow from less throughput, what says the same of one thing together. */
+  /** Series that differ: first what cannot follow from less throughput, series of one thing together. */
   changed: RangeChange[];
   /** Begin of the range, seconds since the begin of the run, widened to whole bins. */
   from_s: number;
@@ -504,7 +504,7 @@ export interface Line {
   means: [number, number];
   /** The p value, adjusted for all that was compared beside it; None where there is no test. */
   p: number | null;
-  /** Least and greatest of each group. */
+  /** Minimum and maximum of each group. */
   ranges: [[number, number], [number, number]];
   /** Whether the change is a share: 0.1 is 10 % more. */
   relative: boolean;
@@ -674,7 +674,7 @@ export type Packing = "log" | "lin";
 /** The answer to one question. */
 export interface Panel {
   about: string;
-  /** Whether the runs brought it with them: whoever made their files wrote it. */
+  /** Whether the runs brought it with them: the author of their files wrote it. */
   carried: boolean;
   chart: string;
   /** What columns mean, by name. */
@@ -685,7 +685,7 @@ export interface Panel {
   lines?: string[];
   /** What the live page shows of it. */
   live?: LiveSeries;
-  /** The question that is drawn over this one, with an axis of its own. */
+  /** The question that is drawn over this one, with a second axis. */
   over?: string;
   /** Written by the user, not shipped. */
   own: boolean;
@@ -695,7 +695,7 @@ export interface Panel {
   /** How values lie on the axis; absent where the values decide. */
   scale?: "linear" | "log";
   section: string;
-  /** Column that tells series apart. */
+  /** Column that distinguishes series. */
   series?: string;
   sql: string;
   table?: TableData;
@@ -764,7 +764,7 @@ export interface RangeChange {
   column: string;
   /** What the column means. */
   doc: string;
-  /** Cliff's delta, from -1 to 1: how surely a value tells on which side it was. */
+  /** Cliff's delta, from -1 to 1: how surely a value shows on which side it was. */
   effect: number;
   /** Mean in the range. */
   inside: number;
@@ -782,10 +782,24 @@ export interface RangeChange {
   sure: boolean;
   /** The table, `resource` for how full a resource was. */
   table: string;
-  /** What it says the same of as others that stand beside it. */
+  /** The thing it has in common with others beside it. */
   thing: string;
   /** The unit of the means. */
   unit: string;
+}
+
+/** One run of a group. */
+export interface Rank {
+  /** How far it is from the representative one, in standard deviations; about 1 is ordinary. */
+  distance: number;
+  /** How it is called. */
+  name: string;
+  /** Whether it lies much farther away than the others. */
+  outlier: boolean;
+  /** Whether it stands for all. */
+  representative: boolean;
+  /** The run. */
+  run: string;
 }
 
 /** Something to know before believing a comparison. */
@@ -816,14 +830,14 @@ export interface Representative {
   /** The run nearest to all others. */
   representative: string;
   /** Every run, in the order in which they were given. */
-  runs: Stood[];
+  runs: Rank[];
 }
 
 /** A run with its windows, costs and tables. */
 export interface Run {
   baseline: boolean;
   command: string;
-  /** CPU seconds that recording itself took; null where nobody counted. */
+  /** CPU seconds that recording itself took; null where it was not counted. */
   cost_s: number | null;
   /** What each source of the recording cost. */
   costs: SourceCost[];
@@ -941,7 +955,7 @@ export interface Selected {
 /** One series of a chart. */
 export interface SeriesData {
   avg: Packed;
-  /** The host, when a run has several; it stands before the name. */
+  /** The host, when a run has several; it comes before the name. */
   host?: string;
   max?: Packed;
   /** Absent, as is `max`, when every bin holds one value only. */
@@ -986,7 +1000,7 @@ export interface SourceCost {
 
 /** A time split into parts that add up to it; the last one is the residual. */
 export interface Split {
-  /** What is unknown or doubtful, and what would tell. */
+  /** What is unknown or doubtful, and how to record it. */
   notes: string[];
   /** The parts. */
   parts: Part[];
@@ -1026,7 +1040,7 @@ export interface Stacks {
 
 /** Figures of a whole series: minimum and maximum are of single samples. */
 export interface Stats {
-  /** Mean of all values, each weighted as the catalogue says of its column. */
+  /** Mean of all values, each weighted as the catalogue has it for its column. */
   avg: number | null;
   max: number | null;
   min: number | null;
@@ -1045,20 +1059,6 @@ export interface Status {
   recordings: Recording[];
   /** Sources of this machine that can be watched here. */
   sources: Watched[];
-}
-
-/** One run of a group. */
-export interface Stood {
-  /** How far it is from the representative one, in standard deviations; about 1 is ordinary. */
-  distance: number;
-  /** How it is called. */
-  name: string;
-  /** Whether it lies much farther away than the others. */
-  outlier: boolean;
-  /** Whether it stands for all. */
-  representative: boolean;
-  /** The run. */
-  run: string;
 }
 
 /** The studies of the store. */
@@ -1179,7 +1179,7 @@ export interface TableData {
 export interface TimeData {
   /** Series of the answer that are not here. */
   left_out: number;
-  /** Greatest mean of any bin and series. */
+  /** Maximum mean of any bin and series. */
   max: number;
   n: number;
   series: SeriesData[];

@@ -118,17 +118,17 @@ export class ApiError extends Error {
 /** What goes wrong between here and the server, in words. */
 async function refused(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
-  let said = text.slice(0, 500);
+  let message = text.slice(0, 500);
   let near: string[] | undefined;
   try {
-    const told = JSON.parse(text) as { error: string; near?: string[] };
-    said = told.error ?? said;
-    near = told.near;
+    const reply = JSON.parse(text) as { error: string; near?: string[] };
+    message = reply.error ?? message;
+    near = reply.near;
   } catch {
     // Not of our making: its text as it is.
   }
   if (response.status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
-  return new ApiError(response.status, said || `the server answers ${response.status} ${response.statusText}`, near);
+  return new ApiError(response.status, message || `the server answers ${response.status} ${response.statusText}`, near);
 }
 
 /** Sends anything to the server. */
@@ -160,7 +160,7 @@ async function fetchAnswer(key: string, signal: AbortSignal): Promise<{ answer: 
         const text = await (await send(key, { signal })).text();
         return { answer: JSON.parse(text), size: text.length };
       } catch (error) {
-        // A server with all hands full says so; it is asked again a little later.
+        // A server with a full queue answers so; it is asked again a little later.
         if (!(error instanceof ApiError) || error.status !== 503 || attempt > 5) throw error;
         await pause(300 * 2 ** attempt);
       }
@@ -178,7 +178,7 @@ interface Flight {
 }
 const flights = new Map<string, Flight>();
 
-/** The answer of a request, from here if it is here; `signal` gives up waiting, and the request when nobody waits any more. */
+/** The answer of a request, from here if it is here; `signal` gives up waiting, and the request when no caller waits any more. */
 export async function ask<P extends Endpoint>(path: P, values: Values = {}, signal?: AbortSignal): Promise<Answers[P]> {
   const key = request(path, values);
   if (answers.has(key) && (offline || !CHANGING.includes(path))) return peek<Answers[P]>(key)!;
@@ -198,7 +198,7 @@ export async function ask<P extends Endpoint>(path: P, values: Values = {}, sign
         throw error;
       },
     );
-    // Who waits hears of an error; when nobody does any more, nobody need.
+    // Callers that wait get the error; without any, it is dropped.
     answer.catch(() => undefined);
     flight = { answer, users: 0, stop };
     flights.set(key, flight);
@@ -223,7 +223,7 @@ export async function ask<P extends Endpoint>(path: P, values: Values = {}, sign
 /** Counts changes of the store made from here: what shows it asks again. */
 export const generation = new Shared(0);
 
-/** Forgets what may have changed, and lets what shows it ask again: nobody joins a request that began before. */
+/** Forgets what may have changed, and lets what shows it ask again: no caller joins a request that began before. */
 export function changed(): void {
   const mayChange = (key: string) => CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`));
   [...answers.keys()].filter(mayChange).forEach(drop);
@@ -272,8 +272,8 @@ export function useAnswer<P extends Endpoint>(path: P, values: Values | null): A
       },
       (error) => {
         if (stop.signal.aborted) return;
-        const told = error instanceof ApiError ? error : new ApiError(0, String(error));
-        held.current = { key, data: held.current.key === key ? held.current.data : undefined, error: told };
+        const failure = error instanceof ApiError ? error : new ApiError(0, String(error));
+        held.current = { key, data: held.current.key === key ? held.current.data : undefined, error: failure };
         redraw(0);
       },
     );

@@ -1,4 +1,4 @@
-// Series over time: when each bin ends, what is said of one, and what of their names tells them apart.
+// Series over time: when each bin ends, what is shown of one, and which part of their names distinguishes them.
 
 import type { Run, TimeData } from "./payload";
 import { clock, duration, moment } from "./units";
@@ -11,7 +11,7 @@ export function timesOf(time: TimeData, runs: Pick<Run, "duration_s">[] = []): n
   return times;
 }
 
-/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; a bin that took clearly less time than the others says how long it was. */
+/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; a bin that took clearly less time than the others has its length. */
 export function head(t: number, step: number, runs: Run[], only?: number, took_s = step): string {
   const run = runs.length === 1 ? runs[0] : only === undefined ? undefined : runs[only];
   const short = took_s < 0.9 * step ? `, of ${duration(took_s)} only` : "";
@@ -19,7 +19,7 @@ export function head(t: number, step: number, runs: Run[], only?: number, took_s
   return (run ? `${at} · ${moment(run.start_ms + t * 1000).slice(11)}` : `${at} since the start`) + short;
 }
 
-/** The address or path that all names begin with, which tells none of them apart; empty where there is none. */
+/** The address or path that all names begin with, which distinguishes none of them; empty where there is none. */
 export function sharedAddress(names: string[]): string {
   const first = names[0] ?? "";
   const address = first.slice(0, first.indexOf(" ") + 1);

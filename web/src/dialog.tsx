@@ -84,7 +84,7 @@ function keepInside(menu: HTMLDetailsElement | null): void {
   if (beyond > 0) box.style.left = `${-beyond}px`;
 }
 
-/** A button that opens a small menu below it; a click elsewhere and Escape close it. */
+/** A button that opens a small menu below it; a click outside and Escape close it. */
 export function Menu({ label, title, children }: { label: ComponentChildren; title?: string; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null);
   useEffect(() => {

@@ -39,13 +39,13 @@ export function Findings({ all, panels, runs }: { all: All; panels: Header[]; ru
   );
 }
 
-/** What it is to whoever looks for a cause, as a tag. */
+/** Its role in the search for a cause, as a tag. */
 const tag = (f: Finding) => (f.severity === "critical" ? "critical" : f.kind === "information" ? "note" : f.kind);
 
 function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; runs: Run[] }) {
   const evidence = panels.find((p) => p.id === finding.ask);
   const [first, ...others] = finding.said;
-  const told = (said: Said) => <Prose text={`${lead(finding, said, runs)}${said.text}`} />;
+  const prose = (said: Said) => <Prose text={`${lead(finding, said, runs)}${said.text}`} />;
   return (
     <li class={`finding ${finding.severity}`} id={`finding-${finding.id}`}>
       <h3>
@@ -59,12 +59,12 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; ru
           {finding.error}
         </p>
       )}
-      {first && <p class="said">{told(first)}</p>}
+      {first && <p class="said">{prose(first)}</p>}
       <details>
         <summary>what to do</summary>
         {others.map((said, i) => (
           <p class="said" key={i}>
-            {told(said)}
+            {prose(said)}
           </p>
         ))}
         {finding.more > 0 && <p class="quiet">{`and ${finding.more} more like it`}</p>}

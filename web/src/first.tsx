@@ -39,7 +39,7 @@ export function useFirst(sections: Section[], runs: Run[]): First | null {
   return { headline: named(HEADLINE), lanes: named(LANES), charts };
 }
 
-/** What it shows, so that nothing stands twice on the page. */
+/** What it shows, so that nothing is twice on the page. */
 export const shownFirst = (first: First | null, isSplit: boolean): Set<string> =>
   new Set(
     first ? [first.headline, first.lanes, ...first.charts.slice(0, isSplit ? MOST - 1 : MOST)].flatMap((p) => (p ? [p.id] : [])) : [],

@@ -23,7 +23,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
   const top = panel.top ?? (time.max > 0 ? (panel.unit === "%" && time.max > 50 && time.max <= 100.5 ? 100 : time.max) : 1);
   const { high, filled, height, names } = useMemo(() => bands(rows.map((row) => row.name)), [rows]);
   const cells = useMemo(() => ({ [Symbol.iterator]: () => cellsOf(rows, times, time.step, top, high, filled) }), [rows, times, top]);
-  const told = (t: number, y: number) => {
+  const describe = (t: number, y: number) => {
     const row = rows[Math.floor(y / high)];
     // A bin reaches from its begin to its end; its time is its end.
     const i = Math.min(time.n - 1, Math.max(0, Math.ceil((t - times[0]) / time.step)));
@@ -45,7 +45,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
         cells={cells}
         names={names}
         only={only}
-        told={told}
+        describe={describe}
       />
       <HeatScale minimum="0" most={most}>
         {folded > 0 && (

@@ -7,7 +7,7 @@ import { useShared } from "./shared";
 const mine = (panel: string, list: string[]) =>
   list.filter((entry) => entry.startsWith(`${panel}/`)).map((entry) => entry.slice(panel.length + 1));
 
-/** The series shown, by place; `names` tell them apart, `usual` are shown unless the address says otherwise. `set`
+/** The series shown, by place; `names` identify them, `usual` are shown unless the address has others. `set`
  * takes null for the usual ones. */
 export function useShown(
   panel: string,

@@ -83,7 +83,7 @@ function Table({ rows }: { rows: RangeChange[] }) {
             <th class="num">in the range</th>
             <th class="num">rest of the run</th>
             <th class="num">change</th>
-            <th title="How surely a value tells on which side it was: Cliff's delta">apart</th>
+            <th title="How surely a value shows on which side it was: Cliff's delta">apart</th>
             <th class="num minor" title="How seldom chance gives as much, adjusted for the number of series">
               adjusted p
             </th>

@@ -28,7 +28,7 @@ export interface Choice {
 /** Columns of numbers over time. */
 export const valuesOf = (table: CatalogueTable) => table.columns.filter((c) => ["gauge", "rate", "percent", "count"].includes(c.kind));
 
-/** What may tell lanes apart: the keys, other labels, and the host. */
+/** What may distinguish lanes: the keys, other labels, and the host. */
 export function byOf(table: CatalogueTable, hosts: number): string[] {
   const labels = table.columns.filter((c) => c.kind === "label" && c.name !== "host").map((c) => c.name);
   const all = [...new Set([...table.keys, ...labels])];

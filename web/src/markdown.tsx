@@ -104,14 +104,14 @@ export function Markdown({ text }: { text: string }) {
         </List>,
       );
     } else if (line.startsWith(">")) {
-      const said = take((l) => l.startsWith(">")).map((l) => l.replace(/^>\s?/, ""));
-      out.push(<blockquote key={key}>{inline(said.join(" "))}</blockquote>);
+      const quoted = take((l) => l.startsWith(">")).map((l) => l.replace(/^>\s?/, ""));
+      out.push(<blockquote key={key}>{inline(quoted.join(" "))}</blockquote>);
     } else {
       const begin = i;
-      const said = take(
+      const quoted = take(
         (l, at) => l.trim() !== "" && (at === begin || !(/^(#{1,4}\s|`{3,}|>)/.test(l) || LIST.test(l) || isTable(lines, at))),
       );
-      out.push(<p key={key}>{inline(said.join(" "))}</p>);
+      out.push(<p key={key}>{inline(quoted.join(" "))}</p>);
     }
   }
   return <div class="prose">{out}</div>;

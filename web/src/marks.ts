@@ -19,7 +19,7 @@ export interface Moment {
   kind: string;
   /** 1 for marks and phases, 2 for errors, then what matters less. */
   place: number;
-  /** What it says. */
+  /** Its text. */
   text: string;
 }
 
@@ -30,8 +30,8 @@ export const moments = new Shared<Moment[]>([]);
 const APART = 7;
 /** So far from the pointer a line is still under it, pixels. */
 export const REACH = 6;
-/** So many are told beside the pointer. */
-const TOLD = 4;
+/** So many are listed beside the pointer. */
+const LISTED = 4;
 /** Places up to this one are lines through the whole chart; what matters less is a tick on top. */
 const THROUGH = 2;
 
@@ -52,7 +52,7 @@ export function momentsOf(panel: Panel | undefined, runs: Run[]): Moment[] {
   ].map(at);
   return table.rows.map((row): Moment => {
     const [label, about] = [row[kind], row[subject]].map((v) => (v === null || v === undefined ? "" : String(v)));
-    const said = [label === "log" || label === "mark" ? about : [label, about].filter(Boolean).join(" "), row[message]]
+    const wording = [label === "log" || label === "mark" ? about : [label, about].filter(Boolean).join(" "), row[message]]
       .filter(Boolean)
       .join(": ");
     return {
@@ -65,7 +65,7 @@ export function momentsOf(panel: Panel | undefined, runs: Run[]): Moment[] {
       events: Number(row[events]),
       kind: label,
       place: Number(row[place]),
-      text: said || label,
+      text: wording || label,
     };
   });
 }
@@ -77,7 +77,7 @@ export interface Cluster {
   of: Moment[];
 }
 
-/** Puts together what stands closer than can be told apart; `x` gives the pixel of a second. */
+/** Puts together what is closer than can be distinguished; `x` gives the pixel of a second. */
 export function clusters(all: Moment[], x: (t: number) => number, apart = APART): Cluster[] {
   const out: Cluster[] = [];
   for (const moment of [...all].sort((a, b) => a.from - b.from)) {
@@ -91,15 +91,15 @@ export function clusters(all: Moment[], x: (t: number) => number, apart = APART)
 }
 
 /** Lines for the box beside the pointer: what happened about the second `t`. */
-export function told(all: Moment[], t: number, reach: number, runs: Run[]): string[] {
+export function describe(all: Moment[], t: number, reach: number, runs: Run[]): string[] {
   const near = all.filter((m) => t >= m.from - reach && t <= m.to + reach);
   near.sort((a, b) => a.place - b.place || Math.abs(a.from - t) - Math.abs(b.from - t));
-  const lines = near.slice(0, TOLD).map((m) => {
+  const lines = near.slice(0, LISTED).map((m) => {
     const name = runs.length > 1 && runs[m.run] ? `${runs[m.run].name}, ` : "";
     const count = m.events > 1 ? ` (${m.events} until ${clock(m.to)})` : "";
     return `${name}${clock(m.from, true)} ${m.text.length > 160 ? `${m.text.slice(0, 159)}…` : m.text}${count}`;
   });
-  return near.length > TOLD ? [...lines, `and ${near.length - TOLD} more`] : lines;
+  return near.length > LISTED ? [...lines, `and ${near.length - LISTED} more`] : lines;
 }
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

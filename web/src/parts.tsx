@@ -18,7 +18,7 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
   );
 }
 
-/** What is awaited, told only when it takes long enough to be read, with the time that has passed. */
+/** What is awaited, shown only when it takes long enough to be read, with the time that has passed. */
 export function Pending({ what, stop }: { what: string; stop?: () => void }) {
   const [tenths, setTenths] = useState(0);
   useEffect(() => {

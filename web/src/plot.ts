@@ -59,7 +59,7 @@ const logRange: uPlot.Range.Function = (_, min, max) => {
 
 const scaleOf = (unit: string, log: boolean): uPlot.Scale => (log ? { distr: 3, log: 10, range: logRange } : { range: range(unit) });
 
-/** Where values have ticks, and what stands there. */
+/** Where values have ticks, and their labels. */
 function ticksOf(unit: string, log: boolean, height: number): Partial<uPlot.Axis> {
   const texts: Partial<uPlot.Axis> = { values: (_, splits) => tickTexts(splits, unit) };
   if (!log) return unit.startsWith("B") ? { ...texts, incrs: BYTE_STEPS } : texts;

@@ -36,7 +36,7 @@ export function Navigation({
   const range = useShared(zoom);
   const list = sections.map((s) => s.id).join(" ");
   useEffect(() => {
-    // The first section of which something stands in the upper part of the window.
+    // The first section of which something is in the upper part of the window.
     const inside = new Set<Element>();
     const observer = new IntersectionObserver(
       (seen) => {
@@ -108,7 +108,7 @@ interface SectionProps {
 
 export function SectionView({ section, runs, evidence, onKnown }: SectionProps) {
   const box = useRef<HTMLElement>(null);
-  // Once drawn it stays so, whatever becomes of the answers that are kept elsewhere.
+  // Once drawn it stays so, whatever becomes of the cached answers.
   const drawn = useRef<(Panel | ApiError | undefined)[] | null>(null);
   const before = known(section, runs);
   if (before.every((p) => p !== undefined)) drawn.current ??= before;
@@ -150,7 +150,7 @@ interface PanelsProps {
 }
 
 function Panels({ headers, answers, runs, evidence }: PanelsProps) {
-  // What could not be asked says so in its place.
+  // What could not be asked has an error in its place.
   const panels = answers.map(
     (a, i): Panel => (a instanceof ApiError || !a ? { ...headers[i], columns: {}, error: a?.message ?? "no answer" } : a),
   );

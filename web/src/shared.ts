@@ -8,7 +8,7 @@ export class Shared<T> {
   set(value: T): void {
     if (Object.is(value, this.value)) return;
     this.value = value;
-    for (const tell of [...this.listeners]) tell(value);
+    for (const listener of [...this.listeners]) listener(value);
   }
   on(tell: (value: T) => void): () => void {
     this.listeners.add(tell);
@@ -165,7 +165,7 @@ export function diverging(share: number): [number, number, number] {
   return between(DIVERGING, (share + 1) / 2);
 }
 
-/** Whether all of the page is drawn, wherever the window stands: for the printer. */
+/** Whether all of the page is drawn, wherever the window is: for the printer. */
 export const everything = new Shared(false);
 
 /** Whether an element has come within `margin` pixels of the window; once it has, it stays so. Printing shows all. */

@@ -1,4 +1,4 @@
-// What stands around every page: the bar with the pages, theme and time zone, and the page that the address names.
+// The frame of every page: the bar with the pages, theme and time zone, and the page that the address names.
 
 import { useEffect, useRef } from "preact/hooks";
 import { embedded, offline, useAnswer } from "./api";

@@ -1,4 +1,4 @@
-// A small line without axes: the shape of a series at a glance.
+// A sparkline: the shape of a series at a glance.
 
 import type { Numbers } from "./payload";
 import { human } from "./units";

@@ -21,7 +21,7 @@ const NAMES: Record<string, string> = { latency: "latency of a transaction", ela
 /** What was split, in words. */
 export const titleOf = (split: Split): string => `Where the ${NAMES[split.what] ?? split.what} went`;
 
-/** A bar for each group, which `names` tells apart where there are several; `windows` says of which part, where not of all. */
+/** A bar for each group, which `names` identifies where there are several; `windows` has the part, where not of all. */
 export function WhereTheTimeWent({ split, names, windows = [] }: { split: Split; names: string[]; windows?: string[] }) {
   const chart = useRef<HTMLDivElement>(null);
   const title = titleOf(split);

@@ -221,7 +221,7 @@ export function Bars({ panel, table }: { panel: Panel; table: TableData }) {
   const most = Math.max(...numbers.map(Math.abs), 1e-300);
   const run = table.columns.findIndex((c) => c.name === "run");
   const runsSeen = [...new Set(table.rows.map((r) => (run < 0 ? "" : String(r[run]))))];
-  // What is the same in all rows tells none apart, and would take the room of what does.
+  // What is the same in all rows distinguishes none, and would take the room of what does.
   const texts = [...table.columns.keys()].filter((i) => i !== value && !table.columns[i].numeric && table.columns[i].name !== "unit");
   const telling = texts.filter((i) => table.rows.length < 2 || table.rows.some((row) => row[i] !== table.rows[0][i]));
   const named = telling.length > 0 ? telling : texts;

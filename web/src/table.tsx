@@ -17,7 +17,7 @@ export function cellText(cell: Cell, unit: string, numeric: boolean, whole = fal
   return String(cell);
 }
 
-/** The unit of a cell; a column `unit` in the row says it where the column itself has none. */
+/** The unit of a cell; a column `unit` in the row has it where the column itself has none. */
 export function unitOf(table: TableData, row: Cell[], column: number): string {
   const { unit: own, name } = table.columns[column];
   // Counts are called `n` or `n_…`.
@@ -38,7 +38,7 @@ export function sorted(rows: Cell[][], column: number, down: boolean): Cell[][] 
   });
 }
 
-/** Columns as a person reads them: which are shown, in which order, and what is said of the others once for all rows. */
+/** Columns as a person reads them: which are shown, in which order, and what is shown of the others once for all rows. */
 export interface Layout {
   order: number[];
   /** Texts that are the same in every row: column and value. */
@@ -47,7 +47,7 @@ export interface Layout {
   empty: number[];
 }
 
-/** What a row is about, where it is long: it stands first. */
+/** What a row is about, where it is long: it comes first. */
 const SUBJECTS = ["statement", "query", "sql"];
 
 export function layout({ columns, rows }: TableData): Layout {
@@ -57,7 +57,7 @@ export function layout({ columns, rows }: TableData): Layout {
   const isSame = (i: number) => typeof rows[0]?.[i] === "string" && rows.every((r) => r[i] === rows[0][i]);
   const texts = all.filter((i) => !columns[i].numeric && !empty.includes(i));
   const same = rows.length > 2 ? texts.filter((i) => columns[i].name !== "unit" && isSame(i)) : [];
-  // Something has to tell rows apart; one column less is no gain where there are few.
+  // Something has to distinguish rows; one column less is no gain where there are few.
   const constant = columns.length > 4 && same.length < texts.length ? same : [];
   const shown = all.filter((i) => !empty.includes(i) && !constant.includes(i));
   const subject = shown.find((i) => SUBJECTS.includes(columns[i].name));

@@ -9,7 +9,7 @@ import { lonePoints } from "./charts/lone";
 import { useHeight } from "./compact";
 import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
-import { moments, REACH, told } from "./marks";
+import { describe, moments, REACH } from "./marks";
 import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
 import { chartKeys, plot, type Shade } from "./plot";
 import { colour, theme, useNear, useShared, useWidth } from "./shared";
@@ -55,7 +55,7 @@ function ranked(series: readonly SeriesData[]): SeriesData[] {
   return [...series].sort((a, b) => most.get(b.name)! - most.get(a.name)! || a.name.localeCompare(b.name) || a.run - b.run);
 }
 
-/** The series of what is drawn over a chart, the greatest first. */
+/** The series of what is drawn over a chart, the largest first. */
 function seriesOver(over: Panel | undefined, only: number | undefined): SeriesData[] {
   const all = over?.time?.series.filter((s) => (only === undefined || s.run === only) && !isZero(s)) ?? [];
   return ranked(all).slice(0, OVER);
@@ -171,7 +171,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
         y: event.clientY,
         head: head(times[place], grid.step, runs, only, times[place] - (times[place - 1] ?? -Infinity)),
         lines,
-        notes: told(happened, pointer, second, runs),
+        notes: describe(happened, pointer, second, runs),
         more: rows.length > SHOWN ? `and ${rows.length - SHOWN} more` : undefined,
         meaning: nearest === undefined ? undefined : meaning(isOver(nearest) && over ? over : panel, series[nearest].name),
       });

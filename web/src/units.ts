@@ -89,7 +89,7 @@ export function human(value: number | null | undefined, unit: string, more = 0):
   }
 }
 
-/** The same without an exponent: seconds per second have smaller units, and of others a number below a thousandth says only that. */
+/** The same without an exponent: seconds per second have smaller units, and of others a number below a thousandth is shown as that. */
 export function plain(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined || value === 0 || Math.abs(value) >= 0.001) return human(value, unit);
   if (unit === "s/s") return `${duration(value)}/s`;
@@ -129,7 +129,7 @@ function zoneName(ms: number): string {
   return parts.find((p) => p.type === "timeZoneName")?.value ?? "local";
 }
 
-/** A moment in the zone chosen, `2026-11-21 14:22:33`; who shows it says the zone beside it or in a heading. */
+/** A moment in the zone chosen, `2026-11-21 14:22:33`; its place shows the zone beside it or in a heading. */
 export function date(ms: number): string {
   return zone.value === "utc" ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : local.format(ms);
 }

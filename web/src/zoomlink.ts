@@ -22,7 +22,7 @@ export function rangeOf(from: string | null, to: string | null): Range | null {
 
 const isSame = (a: Range | null, b: Range | null) => a?.[0] === b?.[0] && a?.[1] === b?.[1];
 
-/** Charts show from `begin` to `end`, seconds, unless the address says which part of it. */
+/** Charts show from `begin` to `end`, seconds, unless the address has a part of it. */
 export function useZoomInLink(query: URLSearchParams, begin: number, end: number): void {
   const [from, to] = [query.get("from"), query.get("to")];
   // What was last put into the address from here. It comes back as `query`, perhaps after the charts went on: it is no news.

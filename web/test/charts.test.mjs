@@ -44,7 +44,7 @@ test("a flame graph is as wide as its samples, zooms by a click and goes back", 
   await page.waitForFunction((n) => document.querySelectorAll("#panel-stacks .flame rect").length === n, all);
 });
 
-test("arrow keys go from frame to frame, and a search says its share", options, async () => {
+test("arrow keys go from frame to frame, and a search shows its share", options, async () => {
   await panel("stacks").locator(".flame").focus();
   const foot = panel("stacks").locator(".flame-foot");
   const told = async (was) => {
@@ -90,7 +90,7 @@ test("distributions over time are a map of buckets", options, async () => {
   await page.mouse.move(2, 2);
 });
 
-test("a point of a scatter plot tells what it is", options, async () => {
+test("a point of a scatter plot shows what it is", options, async () => {
   const chart = panel("load-latency").locator(".chart.own");
   await chart.focus();
   await page.keyboard.press("Home");

@@ -102,7 +102,7 @@ test("results stand first, and every line can be shown, found and filtered by it
   await page.getByLabel("find metrics").fill("");
 });
 
-test("a run is moved against the others by its bar, and the link says by how much", options, async () => {
+test("a run is moved against the others by its bar, and the link has the shift", options, async () => {
   await visit(page, COMPARE);
   const bar = page.locator(".shift-bar").first();
   await bar.scrollIntoViewIfNeeded();
@@ -141,7 +141,7 @@ test("questions are drawn over each other, heat maps side by side and as a diffe
   await page.mouse.move(2, 2);
 });
 
-test("a time range is asked for alone, and stands in the link", options, async () => {
+test("a time range is asked for alone, and is in the link", options, async () => {
   const over = page.locator("#panel-cpu-time .u-over");
   await over.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();

@@ -86,7 +86,7 @@ test("each step down is an address, chips give it up, and back goes back", optio
   assert.equal(await page.locator(".db-chips").count(), 0);
 });
 
-test("a time range stands in the address, and figures and lists follow it", options, async () => {
+test("a time range is in the address, and figures and lists follow it", options, async () => {
   await visit(page, `/database?run=${orders.id}`);
   const value = () => rows("class").first().locator(".top-value").innerText();
   const whole = await value();

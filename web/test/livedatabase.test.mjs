@@ -1,4 +1,4 @@
-// The page of databases as they work: a real server whose sessions queue for one row, watched by a `fenxi serve --db` of its own.
+// The page of databases as they work: a real server whose sessions queue for one row, watched by a separate `fenxi serve --db`.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -37,7 +37,7 @@ function begin(words, env = {}) {
   return child;
 }
 
-/** The address that a server tells when it listens. */
+/** The address that a server prints when it listens. */
 const told = (child) =>
   new Promise((done, failed) => {
     let all = "";

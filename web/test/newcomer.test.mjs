@@ -68,7 +68,7 @@ test("was the disk slow at a moment", options, async () => {
   await isSeen(page.locator("#section-disk"), "the disks over time");
 });
 
-test("which statement, and who blocks whom", options, async (t) => {
+test("which statement, and who is blocked", options, async (t) => {
   if (!(await idOf("orders"))) return t.skip("PostgreSQL is not installed: there is no run of a database");
   await open("orders");
   await click(page.getByRole("link", { name: "Database", exact: true }).first());

@@ -151,7 +151,7 @@ async function zoom() {
   await page.mouse.up();
 }
 
-test("a zoom asks the server for that time range, stands in the address, and can be kept as a window", options, async () => {
+test("a zoom asks the server for that time range, is in the address, and can be kept as a window", options, async () => {
   const run = await idOf("thorough");
   await visit(page, `/run?run=${run}`);
   const finer = page.waitForResponse((r) => r.url().includes("/api/v1/panel") && r.url().includes("from="));
@@ -173,7 +173,7 @@ test("a zoom asks the server for that time range, stands in the address, and can
   await page.waitForFunction(() => location.search.includes("from="));
 });
 
-test("a moment gets a name on the page, stands in the charts, and loses it again", options, async () => {
+test("a moment gets a name on the page, is in the charts, and loses it again", options, async () => {
   await visit(page, `/run?run=${await idOf("thorough")}`);
   await page.getByRole("button", { name: "Mark a moment" }).click();
   const dialog = page.locator("dialog");
@@ -211,7 +211,7 @@ test("two runs lie over each other", options, async () => {
   await look(page, "run-two", [1280]);
 });
 
-/** Replaces what stands in the editor. */
+/** Replaces the text in the editor. */
 async function write(sql) {
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+a");
@@ -267,7 +267,7 @@ test("SQL that is wrong is explained in words, and rows come as CSV", options, a
   assert.match(csv, /^n\r?\n\d+/);
 });
 
-test("a statement that takes long tells for how long, and is cancelled", options, async () => {
+test("a statement that takes long shows for how long, and is cancelled", options, async () => {
   await page.goto(`${server}/ask?q=${encodeURIComponent("SELECT sum(a.i * b.i % 7) FROM range(1000000) a(i), range(1000000) b(i)")}`);
   await page.getByRole("button", { name: "Cancel" }).click({ timeout: 10_000 });
   await page.getByText("Cancelled.").waitFor();

@@ -54,7 +54,7 @@ test("the page of an import asks only what its tables may answer, and nothing tw
   assert.ok(asked.length > 5 && asked.length <= 30, `${asked.length} requests`);
 });
 
-test("on a phone all pages are reached, and a list of runs says what it says on a wide window", options, async () => {
+test("on a phone all pages are reached, and a list of runs has the same as on a wide window", options, async () => {
   await page.setViewportSize({ width: 400, height: 860 });
   await visit(page, "/");
   const menu = page.locator(".bar nav a");

@@ -3,7 +3,7 @@
 //   FENXI_REPORT=report.html FENXI_SHOTS=/tmp/shots node --test test/
 //
 // FENXI_CHROMIUM names the browser (default /usr/bin/chromium). Without a report or a browser every
-// test is skipped, and says so.
+// test is skipped, with a message.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -116,7 +116,7 @@ test("dragging over one chart zooms all of them, Escape shows everything again",
   assert.equal(await pixels(), whole);
 });
 
-test("the box beside the pointer tells values with their unit", options, async () => {
+test("the box beside the pointer shows values with their unit", options, async () => {
   const over = page.locator(".uplot .u-over").first();
   await over.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();

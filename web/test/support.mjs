@@ -62,7 +62,7 @@ export async function openBrowser() {
   return { page, context, complaints, requests, close };
 }
 
-/** Forgets what the browser says about requests that were meant to be refused. */
+/** Forgets what the browser logs about requests that were meant to be refused. */
 export function forgive({ complaints }) {
   const others = complaints.filter((c) => !c.startsWith("Failed to load resource"));
   complaints.splice(0, complaints.length, ...others);
@@ -84,7 +84,7 @@ export async function quiet(page) {
 /** Scrolls through the page, so that everything is asked for and drawn. */
 export async function drawAll(page) {
   await page.evaluate(async () => {
-    // The browser tells all observers at once what came into the window: when this one knows, so do the charts.
+    // The browser notifies all observers at once of what came into the window: when this one knows, so do the charts.
     const seen = () =>
       new Promise((done) => {
         const observer = new IntersectionObserver(() => {

@@ -53,7 +53,7 @@ fn requests(description: &Value) -> Result<String> {
             changing.push(format!("\"{short}\""));
         }
     }
-    // As the formatter of the pages wants it: what does not fit into a line stands one to a line.
+    // As the formatter of the pages wants it: what does not fit into a line is one to a line.
     let line = format!("[{}]", changing.join(", "));
     let fits = line.len() + "export const CHANGING = ;".len() <= WIDTH;
     let changing = if fits { line } else { format!("[\n  {},\n]", changing.join(",\n  ")) };
@@ -91,7 +91,7 @@ fn fields(schema: &Value, properties: &Map<String, Value>, indent: &str) -> Resu
     Ok(text)
 }
 
-/// What the schema says of itself.
+/// The schema's own description.
 fn comment(schema: &Value, indent: &str) -> String {
     let text = schema["description"].as_str().unwrap_or_default().trim();
     match text.lines().collect::<Vec<_>>().as_slice() {

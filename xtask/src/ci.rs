@@ -12,7 +12,7 @@ use crate::{
     tidy,
 };
 
-/// Runs every step, also behind one that fails: one run tells all that does not hold. `quick` leaves the tests out.
+/// Runs every step, also behind one that fails: one run reports all that does not hold. `quick` leaves the tests out.
 ///
 /// # Errors
 /// When a step failed; names them all.
@@ -75,7 +75,7 @@ impl Steps<'_> {
 }
 
 /// Builds what is tested and the examples, and takes no warning: clippy looks while test programs are compiled (scripts/rustc),
-/// and cargo shows again what it said of those that are built.
+/// and cargo shows again what it printed about those that are built.
 fn lints(repository: &Repository) -> Result<()> {
     if Command::new("clippy-driver").arg("--version").output().is_err() {
         bail!("`clippy-driver` is not there, so nothing was checked: `rustup component add clippy` installs it");

@@ -48,7 +48,7 @@ pub fn page(head: &str, repository: &Repository) -> Result<String> {
             }
             match rule.comparison.as_deref() {
                 Some("refuse") => page += "\nA run in which it is found is not comparable.\n",
-                Some(_) => page += "\nA comparison with such a run says so.\n",
+                Some(_) => page += "\nA comparison with such a run has a warning.\n",
                 None => {}
             }
             if let Some(ask) = &rule.ask {

@@ -5,10 +5,11 @@
 //! * `fmt`: formats every Rust file
 //! * `gen [--check]`: writes the generated pages; with `--check` only fails when one is stale
 //! * `tidy`: what no other tool checks about the sources
+//! * `words [FOLDER]`: expressions that `tidy` counts as wrong, with what to write instead
 //!
 //! They work on the clone they were built from and need nothing but cargo.
 
-#![allow(clippy::print_stdout, reason = "a chore talks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "a chore prints its results")]
 
 mod api_types;
 mod ci;
@@ -25,7 +26,8 @@ use std::process::ExitCode;
 use repository::Repository;
 use test::Selection;
 
-const USAGE: &str = "usage: cargo xtask ci [--quick] | test [-p CRATE]… [FILTER] | fmt | gen [--check] | tidy";
+const USAGE: &str =
+    "usage: cargo xtask ci [--quick] | test [-p CRATE]… [FILTER] | fmt | gen [--check] | tidy | words [FOLDER]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +44,8 @@ fn main() -> ExitCode {
         ["gen"] => generate::write(&repository),
         ["gen", "--check"] => generate::check(&repository),
         ["tidy"] => tidy::run(&repository),
+        ["words"] => tidy::words::show(&repository, ""),
+        ["words", folder] => tidy::words::show(&repository, folder),
         _ => return usage(),
     };
     match outcome {

@@ -31,7 +31,7 @@ the pages contain the work of others, which is listed here with the licences und
 several, Fenxi uses one that asks for no more than its notice; libelf offers none such. Numbers are those of the texts below.
 ";
 
-/// What licences ask to be said of one part.
+/// What licences ask to be stated for one part.
 #[derive(Debug)]
 struct Part {
     name: String,
@@ -51,7 +51,7 @@ impl Part {
         Part { name, version, licence, within, head: Vec::new(), texts: Vec::new() }
     }
 
-    /// Adds what a licence file says.
+    /// Adds the text of a licence file.
     fn add(&mut self, text: &str, texts: &mut Texts) {
         for notice in notices(text) {
             for line in notice.head {
@@ -98,7 +98,7 @@ fn same_releases(repository: &Repository, bundled: &toml::Table) -> Result<()> {
         let taken = bundled["release"].get(key).and_then(toml::Value::as_str).unwrap_or_default();
         if used != taken {
             bail!(
-                "{BUNDLED}: the texts of {key} are of release {taken}, and {file} says {used}: look at its licences again"
+                "{BUNDLED}: the texts of {key} are of release {taken}, and {file} has {used}: look at its licences again"
             );
         }
     }

@@ -7,7 +7,7 @@ mod locks;
 mod rust;
 mod text;
 mod weight;
-mod words;
+pub mod words;
 
 use anyhow::{Result, bail};
 
@@ -27,7 +27,7 @@ const CHECKS: &[Check] = &[
     ("the walks through files are short", files::walks),
     ("no unfinished work, machine paths or broken links", text::check),
     ("no large files", text::large_files),
-    ("documentation has the words of the field", words::check),
+    ("texts have the words of the field", words::check),
     ("lock files pin what they name", locks::check),
     ("the build is light", weight::check),
 ];

@@ -31,7 +31,7 @@ fn cache() -> (tempfile::TempDir, PathBuf) {
     (dir, folder)
 }
 
-/// The script with a cache of its own and no registry.
+/// The script with a separate cache and no registry.
 fn engine(cache: &Path, arguments: &[&str]) -> Output {
     Command::new("bash")
         .arg(root().join("scripts/engine"))

@@ -8,7 +8,7 @@ use crate::{effective_size, sample::mean, sample::quantile};
 const RARE: f64 = 0.98;
 /// A burst goes beyond the rare values by this share of the distance between both quantiles.
 const MARGIN: f64 = 0.25;
-/// Fewer values than these on a side tell nothing of what is rare.
+/// Fewer values than these on a side show nothing of what is rare.
 const LEAST: usize = 5;
 
 /// Values within a range that go beyond what the rest of the series has.

@@ -35,7 +35,7 @@ pub struct Compared {
     pub centre: Centre,
     /// Mean or median of each group.
     pub means: (f64, f64),
-    /// The least and the greatest number of each group.
+    /// The minimum and the maximum of each group.
     pub ranges: [Interval; 2],
     /// How the second group differs from the first.
     pub change: Change,
@@ -44,7 +44,7 @@ pub struct Compared {
     pub is_relative: bool,
     /// Cliff's delta: -1 (all runs of the second group lower) to 1 (all higher).
     pub effect: f64,
-    /// The least p value that so many runs can give.
+    /// The smallest p value that so many runs can give.
     pub least_p: f64,
 }
 

@@ -9,7 +9,7 @@ pub enum Op {
     Removed,
     /// Only the second text has it.
     Added,
-    /// Both have it; it stands there to tell where the others are.
+    /// Both have it; it is there to show where the others are.
     Equal,
 }
 
@@ -163,7 +163,7 @@ fn longest_common<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(Op, &'t str)> {
     out
 }
 
-/// What one has more often than the other, wherever it stands.
+/// What one has more often than the other, wherever it is.
 fn unordered<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(Op, &'t str)> {
     let more = |op: Op, of: &[&'t str], than: &[&'t str]| {
         let mut left: BTreeMap<&str, usize> = BTreeMap::new();

@@ -4,13 +4,13 @@ use fenxi_model::Random;
 
 /// Runs on either side of a change point, at least.
 const LEAST: usize = 3;
-/// Orders tried to tell a change from chance.
+/// Orders tried to distinguish a change from chance.
 const ORDERS: u32 = 199;
 /// The share of orders that may look as much like a change.
 const ALPHA: f64 = 0.05;
 
 /// Places in `values` where a new level begins, in ascending order, by E-divisive with exponent 1:
-/// splits at the greatest energy distance between what is before and after, as long as no more than one
+/// splits at the largest energy distance between what is before and after, as long as no more than one
 /// order in twenty of the same values would split as clearly (Matteson and James 2014, A nonparametric
 /// approach for multiple change point analysis). Takes time with the square of their number.
 pub fn change_points(values: &[f64]) -> Vec<usize> {
@@ -37,7 +37,7 @@ fn split(values: &[f64], offset: usize, random: &mut Random, found: &mut Vec<usi
     split(&values[at..], offset + at, random, found);
 }
 
-/// The split with the greatest energy distance, scaled by the sizes of both sides.
+/// The split with the largest energy distance, scaled by the sizes of both sides.
 fn best_split(values: &[f64]) -> Option<(usize, f64)> {
     let n = values.len();
     if n < 2 * LEAST {

@@ -32,7 +32,7 @@ const SIZES: [&str; 11] = [
 ];
 /// Those that say how much work was asked for.
 const OFFERED: [&str; 6] = ["offered", "offered_rate", "offered_per_s", "target_rate", "rate_limit", "rate"];
-/// Characters of a fact that is told with its values.
+/// Characters of a fact that is reported with its values.
 const SHORT: usize = 40;
 /// Runs that are called by their names.
 const NAMED: usize = 3;
@@ -63,7 +63,7 @@ fn work(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) 
     }
     let facts: BTreeSet<&(String, String)> = a.iter().chain(b).flat_map(|r| r.facts.keys()).collect();
     for fact in facts {
-        // What a load generator says of itself has its name before it.
+        // Facts of a load generator have its name before them.
         let own = fact.1.split_once(' ').filter(|_| fact.0 == "load").map_or(fact.1.as_str(), |(_, own)| own);
         let Some(kind) = kind_of_work(own) else { continue };
         let of = |group: &[RunSummary]| values(group, |r| r.facts.get(fact).cloned());
@@ -139,7 +139,7 @@ const MACHINE: [(&str, &str); 12] = [
 /// So many facts that a group does not know are named.
 const UNKNOWN: usize = 3;
 
-/// What differs between the machines besides the settings, and what one of them does not tell.
+/// What differs between the machines besides the settings, and what one of them does not report.
 fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     let matters = |topic: &str, name: &str| MACHINE.iter().any(|(t, n)| *t == topic && (n.is_empty() || *n == name));
     let value = |text: Option<String>| text.filter(|t| t.chars().count() <= SHORT && !t.contains('\n'));
@@ -164,7 +164,7 @@ fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, Strin
         let more = if more > 0 { format!(", {more} more") } else { String::new() };
         if !names.is_empty() {
             let names = names[..names.len().min(UNKNOWN)].join(", ");
-            add(false, format!("whether the machines are alike is unknown, as {which} does not tell: {names}{more}"));
+            add(false, format!("whether the machines are alike is unknown, as {which} does not report: {names}{more}"));
         }
     }
 }
@@ -186,7 +186,7 @@ fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String
     }
 }
 
-/// What findings said of the runs of a group, each finding once.
+/// What findings reported for the runs of a group, each finding once.
 fn caveats(which: &str, group: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     let mut said: Vec<&str> = Vec::new();
     for caveat in group.iter().flat_map(|run| &run.caveats) {
@@ -274,7 +274,7 @@ mod tests {
         let fact = |name: &str| (("cpu".to_owned(), name.to_owned()), "8".to_owned());
         let known =
             RunSummary { facts: ["model", "processors", "online", "microcode"].map(fact).into(), ..run(&[], &[]) };
-        let text = "whether the machines are alike is unknown, as B does not tell: cpu microcode, cpu model, cpu online, 1 more";
+        let text = "whether the machines are alike is unknown, as B does not report: cpu microcode, cpu model, cpu online, 1 more";
         assert_eq!(texts(known.clone(), run(&[], &[])), [(false, text.to_owned())]);
         assert_eq!(texts(run(&[], &[]), known.clone())[0].1, text.replace("as B", "as A"));
         let some = RunSummary { facts: [fact("model")].into(), ..run(&[], &[]) };

@@ -31,7 +31,7 @@ pub struct Outcome {
     pub better: Better,
 }
 
-/// What a finding found in a run and whoever compares the run must know.
+/// What a finding found in a run and a comparison must report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caveat {
     /// The finding's name.
@@ -72,7 +72,7 @@ pub struct RunSummary {
     /// Seconds that its command waited, by what for (`sleep`, `receive` …), of looks at it; `run queue` as the kernel counts it.
     pub waits: BTreeMap<String, f64>,
     /// What the sessions of its database servers were at: the mean number of sessions in each kind of [`crate::KINDS`], and how that
-    /// was measured. Empty where nobody looked.
+    /// was measured. Empty where nothing was sampled.
     pub sessions: BTreeMap<&'static str, (f64, String)>,
 }
 

@@ -5,7 +5,7 @@ use crate::sample::{mean, median, standard_deviation};
 /// How the runs of a group lie to each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distances {
-    /// The run with the least sum of distances to the others: the medoid.
+    /// The run with the smallest sum of distances to the others: the medoid.
     pub representative: usize,
     /// How far each run is from it: the root mean square, over all metrics, of the difference in standard
     /// deviations of the metric. Around 1 is ordinary.
@@ -14,7 +14,7 @@ pub struct Distances {
     pub outliers: Vec<usize>,
 }
 
-/// Runs from which on one of them can be told to be an outlier.
+/// Runs from which on one of them can be detected as an outlier.
 const LEAST_FOR_OUTLIERS: usize = 4;
 
 /// Compares runs by all their metrics: `runs[i][k]` is metric `k` of run `i`, NaN where it has none.

@@ -2,11 +2,11 @@
 
 use crate::sample::median;
 
-/// The score from which a run is far away (Iglewicz and Hoaglin 1993, How to Detect and Handle Outliers).
+/// The score from which a run is an outlier (Iglewicz and Hoaglin 1993, How to Detect and Handle Outliers).
 const FAR: f64 = 3.5;
 /// The median of the distances of a normal variable, in standard deviations.
 const MEDIAN_DISTANCE: f64 = 0.6745;
-/// Nearer than this share to the median, nobody minds.
+/// Nearer than this share to the median, it does not matter.
 const LEAST: f64 = 0.02;
 
 /// A run that is far from the others of its group.
@@ -22,8 +22,8 @@ pub struct Outlier {
     pub score: f64,
 }
 
-/// Runs far from the median of their group, the farthest first. How much runs differ anyway is told by all
-/// groups together, as three or five runs could not tell it; values have to be positive, NaN is missing.
+/// Runs far from the median of their group, the farthest first. How much runs differ anyway is estimated from all
+/// groups together, as three or five runs could not show it; values have to be positive, NaN is missing.
 pub fn outliers(groups: &[Vec<f64>]) -> Vec<Outlier> {
     let mut distances = Vec::new();
     for (group, values) in groups.iter().enumerate() {

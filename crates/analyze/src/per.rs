@@ -9,7 +9,7 @@ use crate::group::{Metric, RunSummary};
 /// Turns the metrics of a run into what one transaction takes of each: rates are divided by the rate of
 /// transactions, shares of all CPUs become CPU seconds. Metrics that are neither are left out.
 ///
-/// `name` says what a transaction is: `result.NAME`, a number of them or a rate of the run's own
+/// `name` defines what a transaction is: `result.NAME`, a number of them or a rate of the run's own
 /// results, or `TABLE.COLUMN`, a rate that was recorded. None when the run has no such rate above 0.
 pub fn per_transaction(run: &RunSummary, name: &str) -> Option<BTreeMap<Metric, f64>> {
     let rate = rate(run, name).filter(|rate| *rate > 0.0)?;

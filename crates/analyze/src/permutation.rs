@@ -17,7 +17,7 @@ const ALL_WAYS: f64 = 50_000.0;
 const RANDOM_WAYS: u32 = 20_000;
 /// Ways that many metrics share, at most.
 const SHARED_WAYS: usize = 500;
-/// How many times the statistic of the values that of the ranks is, for the ranks to tell much more.
+/// How many times the statistic of the values that of the ranks is, for the ranks to separate much better.
 const MUCH: f64 = 1.2;
 /// Random ways that are at least as large as what was seen, after which nothing more is to be learnt
 /// (Besag and Clifford 1991, Sequential Monte Carlo p-values).
@@ -36,7 +36,7 @@ pub fn permutation_test(a: &[f64], b: &[f64]) -> Option<f64> {
     if ways(a.len(), b.len()) <= ALL_WAYS { Some(deal.all(least)) } else { Some(deal.random(least)) }
 }
 
-/// Whether the ranks of the values tell the groups apart much better than the values themselves, as they do when a
+/// Whether the ranks of the values separate the groups much better than the values themselves, as they do when a
 /// few values are far off.
 pub(crate) fn ranks_tell_more(a: &[f64], b: &[f64]) -> bool {
     if a.len() < 2 || b.len() < 2 {
@@ -47,7 +47,7 @@ pub(crate) fn ranks_tell_more(a: &[f64], b: &[f64]) -> bool {
     deal.ranks.statistic(&first) > MUCH * deal.values.statistic(&first)
 }
 
-/// The least p value that groups of these sizes can have: with it above 0.05, no difference however large
+/// The smallest p value that groups of these sizes can have: with it above 0.05, no difference however large
 /// would be significant.
 pub fn least_p(n_a: usize, n_b: usize) -> f64 {
     // Groups of equal size give the same difference when they change places.
@@ -79,7 +79,7 @@ pub fn pooled_test(metrics: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
     let first: Vec<usize> = (0..n_a).collect();
     let mut by_chance = Vec::with_capacity(deals.len() * metrics.len());
     for deal in to_deal.iter().flatten() {
-        // A metric that is the same in all runs says nothing about the others.
+        // A metric that is the same in all runs has no information about the others.
         if !deal.is_constant() {
             by_chance.extend(deals.iter().map(|chosen| deal.statistic(chosen)));
         }

@@ -29,7 +29,7 @@ impl Scaling {
         law([self.gamma, self.alpha, self.beta], n)
     }
 
-    /// The N of the greatest throughput: beyond it, more is less. None when it grows for ever.
+    /// The N of the maximum throughput: beyond it, more is less. None when it grows for ever.
     pub fn peak(&self) -> Option<f64> {
         (self.beta > 0.0).then(|| ((1.0 - self.alpha) / self.beta).max(1.0).sqrt())
     }
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(linear.knee(), None);
     }
 
-    /// By hand: throughput falls, so that contention is held at 1 and the law is a constant. The least sum of
+    /// By hand: throughput falls, so that contention is held at 1 and the law is a constant. The smallest sum of
     /// (1 - X / gamma)^2 is at gamma = sum X^2 / sum X = (100 + 64 + 36) / 24. Without the bound the same points
     /// give N / X = 0.1, 0.25, 0.667 and a contention above 1.
     #[test]

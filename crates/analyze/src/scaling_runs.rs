@@ -23,7 +23,7 @@ pub struct ScalingOfRuns {
     pub law: Scaling,
     /// The knee, see [`Scaling::knee`], and the interval of it; the upper end may be infinite.
     pub knee: Option<(f64, Interval)>,
-    /// The N of the greatest throughput and the interval of it; the upper end may be infinite.
+    /// The N of the maximum throughput and the interval of it; the upper end may be infinite.
     pub peak: Option<(f64, Interval)>,
 }
 
@@ -42,7 +42,7 @@ pub fn scaling_of_runs(levels: &[(f64, Vec<f64>)], which: Law) -> Option<Scaling
         .map(|(n, runs)| {
             let (center, size) = (mean(runs), runs.len() as f64);
             let wide = (size / (size - 1.0)).sqrt();
-            // A resample that is not positive says nothing about a throughput.
+            // A resample that is not positive is no throughput.
             (*n, runs.iter().map(|x| (center + (x - center) * wide).max(center * 1e-3)).collect())
         })
         .collect();

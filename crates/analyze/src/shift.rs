@@ -18,7 +18,7 @@ pub(crate) fn shift(a: &[f64], b: &[f64], level: f64, of: impl Fn(f64, f64) -> f
     Some((quantile(&pairs, 0.5), interval))
 }
 
-/// The greatest count `c` for which fewer than `c` of the pairs of two equal groups are in favour of one of
+/// The largest count `c` for which fewer than `c` of the pairs of two equal groups are in favour of one of
 /// them with probability `tail` at most; 0 when there is none.
 fn pairs_cut_off(n: usize, m: usize, tail: f64) -> usize {
     let chances = chances_of_pairs(n, m);

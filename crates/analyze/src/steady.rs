@@ -4,7 +4,7 @@ use crate::sample::mean;
 
 /// Samples that are averaged before looking for the steady part.
 const BATCH: usize = 5;
-/// Fewer batches than these tell nothing.
+/// Fewer batches than these show nothing.
 const LEAST_BATCHES: usize = 8;
 /// Values that differ by less than this share of themselves are equal: what remains is rounding.
 pub(crate) const ROUNDING: f64 = 1e-12;
@@ -16,12 +16,12 @@ pub enum Steady {
     From(usize),
     /// Not before its second half, so that it may never have been.
     Never,
-    /// There are too few samples to tell.
+    /// There are too few samples.
     TooShort,
 }
 
 /// The first sample of the steady part by MSER-5: the cut after which the standard error of the mean of
-/// batches of five is least (White 1997, An effective truncation heuristic for bias reduction in
+/// batches of five is smallest (White 1997, An effective truncation heuristic for bias reduction in
 /// simulation output). A cut in the second half means that the series did not settle.
 pub fn steady_from(values: &[f64]) -> Steady {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();

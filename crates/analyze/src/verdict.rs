@@ -36,9 +36,9 @@ pub enum Verdict {
     /// They differ by less than the margin, if at all: the whole interval lies within it.
     Same,
     /// There may be a difference, or one of which the interval leaves open whether it is more than the margin; more runs would
-    /// tell.
+    /// show it.
     Unclear,
-    /// With so few runs no difference could be told from chance.
+    /// With so few runs no difference could be distinguished from chance.
     Insufficient,
 }
 

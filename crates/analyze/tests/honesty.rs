@@ -5,7 +5,7 @@
 use fenxi_analyze::{Random, Settings, Verdict, benjamini_hochberg, compare, judge, pooled_test};
 use fenxi_model::Better;
 
-#[path = "../examples/planted/noise.rs"]
+#[path = "../examples/injected/noise.rs"]
 mod noise;
 
 use noise::run;

@@ -1,7 +1,7 @@
-//! Makes up a run, writes its report and says how long each question took and what the file weighs.
+//! Makes up a run, writes its report and prints how long each question took and the size of the file.
 //!
 //! `cargo run -p fenxi-api --example sample_report -- FILE.html [SECONDS] [CPUS] [RUNS]`
-#![allow(clippy::print_stdout, reason = "an example tells its reader what it measured")]
+#![allow(clippy::print_stdout, reason = "an example prints what it measured")]
 
 use std::{error::Error, time::Instant};
 

@@ -70,7 +70,7 @@ fn number(value: Option<f64>) -> Value {
     }
 }
 
-/// Lists of numbers (a little line); a list of anything else is missing.
+/// Lists of numbers (a sparkline); a list of anything else is missing.
 fn lists(array: &ArrayRef) -> Vec<Value> {
     let list = array.as_list::<i32>();
     let one = |i: usize| match list.value(i).as_primitive_opt::<Float64Type>() {
@@ -87,7 +87,7 @@ fn times(array: &ArrayRef) -> Vec<Value> {
     times.iter().map(|t| t.map(|t| Micros(t).to_the_second()).into()).collect()
 }
 
-/// Series packed; of each run the `limit` greatest ones, the same names in all runs.
+/// Series packed; of each run the `limit` largest ones, the same names in all runs.
 pub(crate) fn time(binned: Binned, question: &Question, runs: &[Run], limit: usize) -> Time {
     let n = binned.t_rel_s.len();
     let t0 = binned.t_rel_s.first().copied().unwrap_or(1.0);

@@ -8,7 +8,7 @@ use crate::payload::{Finding, Findings, Impact, Run, Said};
 /// Occurrences of one finding that the page shows; the others are counted.
 const SHOWN: usize = 5;
 
-/// Lets all rules look at the runs and names the bottleneck. One that fails says so in its place.
+/// Lets all rules look at the runs and names the bottleneck. One that fails has the error in its place.
 pub(crate) fn look(engine: &Engine, scope: &Scope, runs: &[Run]) -> Result<Findings, CompareError> {
     let looked = findings(engine.store())?.iter().filter(|finding| !finding.periods).count();
     let Diagnosis { answer, found, .. } = Diagnosis::of(engine, scope)?;

@@ -18,7 +18,7 @@ pub(crate) fn rows(store: &Store, run: &RunId) -> u64 {
     store.run(run).map_or(0, |entry| entry.manifest.files.iter().map(|file| file.rows).sum())
 }
 
-/// Where the answer to `question` about a run is kept; None where it is not worth it, or may become another one. `wish` tells
+/// Where the answer to `question` about a run is kept; None where it is not worth it, or may become another one. `wish` is
 /// how much of it was asked for.
 pub(crate) fn place(store: &Store, question: &Question, runs: &[Run], wish: &str) -> Option<PathBuf> {
     let [run] = runs else { return None };

@@ -21,15 +21,15 @@ const OF_MANY: usize = 20_000;
 pub(crate) struct Wish {
     /// Values of the question's parameters, as typed.
     pub params: Vec<(String, String)>,
-    /// Most points of a line: time is cut into so many bins, each with mean, least and greatest value.
+    /// Most points of a line: time is cut into so many bins, each with mean, minimum and maximum.
     pub bins: usize,
     /// Most rows of a table.
     pub rows: usize,
-    /// Most lines of a chart and run; the greatest are kept.
+    /// Most lines of a chart and run; the largest are kept.
     pub lines: usize,
 }
 
-/// Asks `question` and makes its panel. A question that fails says so in its place.
+/// Asks `question` and makes its panel. A question that fails has the error in its place.
 ///
 /// # Errors
 /// Only [`QueryError::Interrupted`]: then there is no answer that could be kept.

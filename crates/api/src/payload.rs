@@ -37,7 +37,7 @@ pub(crate) struct Finding {
     pub title: String,
     #[schemars(extend("enum" = Severity::WORDS))]
     pub severity: &'static str,
-    /// What it is to whoever looks for a cause.
+    /// Its role in the search for a cause.
     #[schemars(extend("enum" = Kind::WORDS))]
     pub kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub(crate) struct Run {
     pub ticks: Option<u64>,
     /// Ticks for which no sample was taken.
     pub missed_ticks: Option<u64>,
-    /// CPU seconds that recording itself took; null where nobody counted.
+    /// CPU seconds that recording itself took; null where it was not counted.
     pub cost_s: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ impl Run {
     }
 }
 
-/// A question as it stands.
+/// A question as it is.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Header {
     pub id: String,
@@ -142,7 +142,7 @@ pub(crate) struct Header {
     pub section: &'static str,
     pub chart: &'static str,
     pub unit: &'static str,
-    /// Column that tells series apart.
+    /// Column that distinguishes series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// The column of values, where there is a single one.
@@ -161,7 +161,7 @@ pub(crate) struct Header {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = Axis::WORDS))]
     pub scale: Option<&'static str>,
-    /// The question that is drawn over this one, with an axis of its own.
+    /// The question that is drawn over this one, with a second axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
     pub params: Vec<Param>,
@@ -171,7 +171,7 @@ pub(crate) struct Header {
     pub live: Option<Live>,
     /// Written by the user, not shipped.
     pub own: bool,
-    /// Whether the runs brought it with them: whoever made their files wrote it.
+    /// Whether the runs brought it with them: the author of their files wrote it.
     pub carried: bool,
 }
 
@@ -332,7 +332,7 @@ pub(crate) struct Time {
     pub series: Vec<Series>,
     /// Series of the answer that are not here.
     pub left_out: usize,
-    /// Greatest mean of any bin and series.
+    /// Maximum mean of any bin and series.
     pub max: f64,
 }
 
@@ -342,7 +342,7 @@ pub(crate) struct Time {
 pub(crate) struct Series {
     /// Place among the runs.
     pub run: usize,
-    /// The host, when a run has several; it stands before the name.
+    /// The host, when a run has several; it comes before the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     pub name: String,
@@ -359,7 +359,7 @@ pub(crate) struct Series {
 /// Figures of a whole series: minimum and maximum are of single samples.
 #[derive(Debug, PartialEq, JsonSchema, Serialize)]
 pub(crate) struct Stats {
-    /// Mean of all values, each weighted as the catalogue says of its column.
+    /// Mean of all values, each weighted as the catalogue has it for its column.
     pub avg: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,

@@ -15,7 +15,7 @@ const CHECK_S: f64 = 60.0;
 /// Between two attempts to interrupt.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// What answers a study's questions while its runs are made, each in an engine of its own that is there only
+/// What answers a study's questions while its runs are made, each in a separate engine that is there only
 /// meanwhile: nothing of it runs beside a measurement.
 pub fn study_asks(store: &Store) -> Box<dyn Asks> {
     Box::new(Apart(store.clone()))
@@ -29,7 +29,7 @@ impl Asks for AtHand<'_> {
         if let Asking::Named { name, params } = &asked.question {
             question(self.0.store(), name).and_then(|q| q.bind(params).map(|_| ())).map_err(|e| e.to_string())?;
         }
-        // Over no runs the columns are known, and a wrong statement is told.
+        // Over no runs the columns are known, and a wrong statement is reported.
         let answer = self.answer(asked, &Scope::of([]))?;
         column(&answer, asked).map(|_| ())
     }

@@ -16,8 +16,8 @@ use rustix::fs::FileType;
 use crate::{
     CarryError, Place,
     fetch::{Body, Patience},
-    place::{MOST_NAMES, too_many},
     names::STATE,
+    place::{MOST_NAMES, too_many},
 };
 
 /// What of a directory is a store's; whatever else lies there is none of our business.

@@ -30,7 +30,7 @@ pub fn first_screen(
     Ok(blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
-/// The answer: what changed against another period, where that says something, else what was found.
+/// The answer: what changed against another period, where that gives an answer, else what was found.
 pub fn first(diagnosis: &Diagnosis, changes: Option<&InRange>) -> Answer {
     changes.and_then(InRange::answer).unwrap_or_else(|| diagnosis.answer.clone())
 }
@@ -44,7 +44,7 @@ fn causes(changes: &InRange, markdown: bool) -> String {
 }
 
 /// The main results of one run: throughput and latency of a load, or elapsed time and CPU time of a command. Empty where it has
-/// none, and for several runs, whose results have means of their own.
+/// none, and for several runs, whose results have their own means.
 fn headline(engine: &Engine, scope: &Scope, width: usize) -> Result<String, QueryError> {
     if scope.runs.as_ref().is_none_or(|runs| runs.len() != 1) {
         return Ok(String::new());
@@ -120,6 +120,6 @@ pub fn heading(kind: Kind, number: usize) -> String {
 
 /// The rules that a run could not be asked, in lines of at most `width` characters.
 pub fn not_asked(says: Option<String>, width: usize) -> String {
-    let text = says.map(|says| format!("{says}; `fenxi list findings RUN` has each"));
+    let text = says.map(|sentence| format!("{sentence}; `fenxi list findings RUN` has each"));
     text.map_or_else(String::new, |text| print::wrapped(&text, width).join("\n") + "\n")
 }

@@ -71,7 +71,7 @@ pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
     steps.clear();
 }
 
-/// What the process that answers may take when the engine is told to keep to `mib`: functions take some besides.
+/// What the process that answers may take when the engine is limited to `mib`: functions take some besides.
 fn process_bytes(mib: u64) -> u64 {
     (mib.max(64) + mib / 4 + 256) << 20
 }
@@ -113,7 +113,7 @@ pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format:
     let mut scope = scope.clone();
     let mut code = ExitCode::SUCCESS;
     loop {
-        // Files are checked before the first row is written, so that nothing stands there when this is asked once more.
+        // Files are checked before the first row is written, so that nothing is there when this is asked once more.
         match answer_once(engine, statement, &scope, format) {
             Err(QueryError::Store(StoreError::Damaged { path, why })) => {
                 let Some(others) = without_damaged(engine.store(), &scope, &path)? else {

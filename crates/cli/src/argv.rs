@@ -17,7 +17,7 @@ static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 pub fn words() -> &'static [OsString] {
     WORDS.get_or_init(|| {
         let words: Vec<OsString> = std::env::args_os().collect();
-        // Without /proc nobody reads it there either.
+        // Without /proc it cannot be read there either.
         let _ = hide(&words);
         words
     })

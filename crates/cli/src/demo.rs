@@ -64,7 +64,7 @@ impl Hiding {
         Ok(Hiding { stop, thread })
     }
 
-    /// Stops it and says what it used.
+    /// Stops it and returns what it used.
     ///
     /// # Errors
     /// When it broke down.
@@ -74,7 +74,7 @@ impl Hiding {
     }
 }
 
-/// Does `show`, beside a thread that hides from the clock if one is wanted; at the end it says what it used.
+/// Does `show`, beside a thread that hides from the clock if one is wanted; at the end it returns what it used.
 pub fn beside(wanted: bool, show: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     let hiding = if wanted { Some(Hiding::start()?) } else { None };
     let code = show();
@@ -90,7 +90,7 @@ impl fmt::Display for Used {
         write!(f, "demo: the hiding thread ran {:.3} s as measured, ", seconds(self.measured_ns))?;
         match self.ticks_ns {
             Some(ticks) => write!(f, "{:.3} s as the kernel's usr and sys count it", seconds(ticks))?,
-            None => f.write_str("which usr and sys of this kernel cannot be told for")?,
+            None => f.write_str("for which usr and sys of this kernel are unknown")?,
         }
         match self.ticks_ns {
             Some(ticks) if ticks * 10 > self.measured_ns * 9 => {
@@ -148,7 +148,7 @@ fn hide(tick_ns: u64, mut origin: u64, stop: &AtomicBool) -> Used {
     }
 }
 
-/// Burns CPU time until the moment `until`. A tick that catches it tells when ticks really come on this
+/// Burns CPU time until the moment `until`. A tick that catches it shows when ticks really come on this
 /// CPU (on a busy machine they were found late): gives that moment.
 fn work(tick_ns: u64, until: u64) -> Option<u64> {
     let (mut last, mut charged) = (now_ns(ClockId::Monotonic), thread_ticks_ns());

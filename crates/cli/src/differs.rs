@@ -54,7 +54,7 @@ fn before(engine: &Engine, range: &str, entry: &RunEntry) -> Result<Option<InRan
     InRange::against(engine, &entry.manifest.id, &baseline, SHOWN).map(Some)
 }
 
-/// What changed from the only run of a group to the only one of another, as sentences or lines of JSON; nothing where that says nothing.
+/// What changed from the only run of a group to the only one of another, as sentences or lines of JSON; nothing where there is none.
 ///
 /// # Errors
 /// A run that cannot be read.
@@ -106,7 +106,7 @@ pub fn text(found: &InRange, markdown: bool) -> String {
         out.push('\n');
     }
     let header = ["", "in the range", rest, "change", "per transaction", "adjusted p"];
-    // What says the same of a thing stands below its first, a little to the right.
+    // The same statements about a thing are indented below the first.
     let is_same = |n: usize| n > 0 && sure[n].thing == sure[n - 1].thing;
     let rows: Vec<Vec<String>> = sure.iter().enumerate().map(|(n, change)| row(change, is_same(n))).collect();
     out += &print::table(&header, 1..header.len(), &[4, 5], &rows, markdown);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fenxi_compare::{Representative, Stood, group};
+use fenxi_compare::{Rank, Representative, group};
 use serde_json::json;
 
 use crate::{options::Global, print, stores};
@@ -19,16 +19,16 @@ pub fn show(global: &Global, runs: &[String], window: &str, as_json: bool) -> an
 pub fn list(found: &Representative, as_json: bool) -> String {
     let order = found.nearest_first();
     if as_json {
-        return order.into_iter().map(|stood| format!("{}\n", json!(stood))).collect();
+        return order.into_iter().map(|rank| format!("{}\n", json!(rank))).collect();
     }
-    let remark = |stood: &Stood| match (stood.representative, stood.outlier) {
+    let remark = |rank: &Rank| match (rank.representative, rank.outlier) {
         (true, _) => "representative",
         (_, true) => "outlier",
         _ => "",
     };
-    let row = |stood: &Stood| {
-        let distance = format!("{:.2}", stood.distance);
-        vec![stood.run.to_string(), stood.name.clone(), distance, remark(stood).to_owned()]
+    let row = |rank: &Rank| {
+        let distance = format!("{:.2}", rank.distance);
+        vec![rank.run.to_string(), rank.name.clone(), distance, remark(rank).to_owned()]
     };
     let rows: Vec<Vec<String>> = order.into_iter().map(row).collect();
     print::listing(&["run", "name", "distance", ""], &[2], &[], &rows)

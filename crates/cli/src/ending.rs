@@ -1,4 +1,4 @@
-//! How the program ends: what is said of its outcome, and the exit code.
+//! How the program ends: what is printed about its outcome, and the exit code.
 
 use std::{ffi::OsString, io, process::ExitCode};
 
@@ -19,7 +19,7 @@ pub fn of(outcome: anyhow::Result<ExitCode>) -> ExitCode {
             if let Some(why) = &unwritten {
                 print::message(&format!("error: cannot write standard output: {why}"));
             }
-            // What a command made of that is not said again.
+            // What a command made of that is not printed again.
             if let Err(error) = outcome
                 && !unwritten.is_some_and(|why| format!("{error:#}").contains(&why.to_string()))
             {
@@ -30,25 +30,25 @@ pub fn of(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     }
 }
 
-/// The exit code that says what the status of an observed command's status was.
+/// The exit code for the status of an observed command.
 pub fn exit_code(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(1))
 }
 
-/// Whether an error is one of a pipe that nobody reads; the engine keeps no more than the text.
+/// Whether an error is one of a pipe without a reader; the engine keeps no more than the text.
 fn says_broken_pipe(error: &anyhow::Error) -> bool {
     format!("{error:#}").to_lowercase().contains("broken pipe")
 }
 
-/// Ends as programs do whose reader has gone, as `head` when it has enough: by SIGPIPE, which a shell tells as 141, and
+/// Ends as programs do whose reader has gone, as `head` when it has enough: by SIGPIPE, which a shell reports as 141, and
 /// without a word. The signal was ignored until now, so that everything could be put in order first.
 fn of_broken_pipe() -> ExitCode {
     signal::end_by(Signal::PIPE);
     ExitCode::from(128 + Signal::PIPE.as_raw() as u8)
 }
 
-/// Ends with what is said of a command line that is not obeyed: one that asks for help, or a wrong one. It may name
-/// what others wrote (files that a shell has found), so that it is said of its visible words.
+/// Ends with the message about a command line that is not obeyed: one that asks for help, or a wrong one. It may name
+/// what others wrote (files that a shell has found), so that only its visible words are printed.
 pub fn of_words(words: &[OsString], error: &clap::Error) -> ExitCode {
     let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     let shown = words.iter().map(|word| print::visible(&word.to_string_lossy()).into_owned());

@@ -12,7 +12,7 @@ use fs_err as fs;
 /// Bytes of a fact that are kept.
 const MOST: usize = 64 << 10;
 
-/// The source that tells the facts, each a name and what was typed behind it; none without any. A name behind `HOST:` is about that
+/// The source of the facts, each a name and what was typed behind it; none without any. A name behind `HOST:` is about that
 /// one of `hosts`.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use crate::{
     stores,
 };
 
-/// The formats that an import into `store` knows. What is wrong with one of the store's is said, and the others are used.
+/// The formats that an import into `store` knows. Errors in one of the store's are reported, and the others are used.
 pub fn of_store(store: &Store, stop: &Stop) -> Formats {
     let stop = stop.clone();
     warned(own_formats(store, &Programs::Run { stopped: Arc::new(move || stop.asked()), limits: Limits::default() }))

@@ -64,7 +64,7 @@ fn arguments() -> (Vec<OsString>, Option<String>) {
             *word = format!("now{text}").into();
         }
     }
-    // Nothing was typed: whoever looks what this is gets the first page of help, not an error.
+    // Nothing was typed: that prints the first page of help, not an error.
     if words.len() == 1 {
         words.push("--help".into());
     }

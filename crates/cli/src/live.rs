@@ -41,7 +41,7 @@ pub fn tick_s(live: &LiveArgs) -> Option<f64> {
 }
 
 /// Shows frames of the system or of a run until there are no more, the count is reached, a signal or
-/// the end of the command comes, or nobody reads on.
+/// the end of the command comes, or the reader has gone.
 ///
 /// # Errors
 /// When the run cannot be shown, nothing can be sampled, or the output cannot be written.
@@ -105,7 +105,7 @@ struct Screen {
     /// What the view makes; text is made of visible rows, so that no name breaks a line.
     form: print::Form,
     text: String,
-    /// Notes that were said already.
+    /// Notes that were printed already.
     said: BTreeSet<String>,
     failed: Option<anyhow::Error>,
 }
@@ -142,7 +142,7 @@ impl Screen {
         }
     }
 
-    /// Says on stderr what could not be read, each thing once.
+    /// Prints on stderr what could not be read, each thing once.
     fn notes(&mut self, rows: &Rows) {
         if let Some(notes) = rows.of(&note::TABLE) {
             for row in 0..notes.n_rows() {

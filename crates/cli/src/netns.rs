@@ -1,7 +1,7 @@
 //! Enters another network namespace, as `ip netns exec` does.
 //!
-//! /proc/net is that of the thread that reads it, but /sys/class/net is that of whoever mounted /sys:
-//! so the process gets mounts of its own, with /sys mounted anew.
+//! /proc/net is that of the thread that reads it, but /sys/class/net is that of the process that mounted /sys:
+//! so the process gets its own mounts, with /sys mounted anew.
 #![allow(unsafe_code, reason = "unshare(2) of descriptors would be unsafe; this is of mounts")]
 
 use std::{

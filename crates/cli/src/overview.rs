@@ -1,6 +1,6 @@
 //! The first page of help: commands in groups, by purpose.
 //!
-//! clap lists all subcommands in one block, and thirty in a row tell nobody where to begin.
+//! clap lists all subcommands in one block, and thirty in a row give no idea where to begin.
 
 use std::{ffi::OsString, fmt::Write, path::PathBuf};
 

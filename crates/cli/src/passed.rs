@@ -1,7 +1,7 @@
 //! What a recorded command prints on standard output, where results can be in it: read while it passes, and never held up.
 //!
 //! A command keeps its streams. What it writes into a file is read there when it has ended. Of known load generators and benchmarks,
-//! which print for people, read no keys and leave nothing behind, the output passes through this process: through a terminal of its own where it
+//! which print for people, read no keys and leave nothing behind, the output passes through this process: through a separate terminal where it
 //! goes to a terminal (the program prints as it would), else through a pipe. The output of any other program that goes to a terminal
 //! or a pipe is not touched, and thus not read.
 
@@ -53,7 +53,7 @@ const READ: &[&str] = &[
     "wrk",
     "wrk2",
 ];
-/// Programs that run another one, which stands behind them on their command line.
+/// Programs that run another one, which follows on their command line.
 const WRAPPERS: &[&str] = &[
     "chrt", "doas", "env", "ionice", "nice", "nohup", "numactl", "prlimit", "runuser", "setarch", "stdbuf", "sudo",
     "taskset", "time", "timeout",
@@ -77,12 +77,12 @@ pub enum Passed {
 /// Copies what comes to standard output, and keeps it.
 #[derive(Debug)]
 pub struct Through {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<Captured>>,
     thread: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Captured {
     bytes: Vec<u8>,
     /// All that came: more than is kept when it is too long.
     came: u64,
@@ -121,7 +121,7 @@ impl Through {
             true => terminal::pair(stdout())?,
             false => io::pipe().map(|(reader, writer)| (reader.into(), writer.into()))?,
         };
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(Captured::default()));
         let theirs = Arc::clone(&kept);
         // The thread has no signals: they are for the recorder, and for the command.
         let before = Signals::all().block()?;
@@ -144,13 +144,13 @@ impl Through {
     }
 }
 
-/// Passes on what comes as it comes, until nobody writes or reads any more.
-fn copy(reader: &OwnedFd, kept: &Mutex<Kept>) {
+/// Passes on what comes as it comes, until the writer or the reader has gone.
+fn copy(reader: &OwnedFd, kept: &Mutex<Captured>) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let n = match rustix::io::read(reader, &mut buffer[..]) {
             Err(rustix::io::Errno::INTR) => continue,
-            // A terminal that nobody writes to any more is an error.
+            // A terminal without a writer any more is an error.
             Ok(0) | Err(_) => return,
             Ok(n) => n,
         };

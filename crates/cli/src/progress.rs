@@ -42,7 +42,7 @@ impl Line {
         }
     }
 
-    /// Says something above the line.
+    /// Prints something above the line.
     pub fn say(&self, message: &str) {
         self.bar.suspend(|| print::message(message));
     }
@@ -65,7 +65,7 @@ fn bar(shown: bool, length: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
-/// Shows `text` beside a bar. The bar moves the cursor itself; nobody else's text may.
+/// Shows `text` beside a bar. The bar moves the cursor itself; no other text may.
 fn tell(bar: &ProgressBar, text: &str) {
     bar.set_message(print::visible(text).into_owned());
 }
@@ -281,7 +281,7 @@ impl StudyLine {
     }
 }
 
-/// The end of `name`, which tells files of one directory apart, in at most `room` characters.
+/// The end of `name`, which distinguishes files of one directory, in at most `room` characters.
 fn ending(name: &str, room: usize) -> String {
     let skipped = name.chars().count().saturating_sub(room);
     if skipped == 0 {

@@ -69,14 +69,14 @@ pub fn change(words: &mut Vec<OsString>) -> Option<String> {
     changed.or_else(|| command_hint(&called, words.get(at + 1))).or_else(|| option_hint(&called, &words[at + 1..end]))
 }
 
-/// Tells the hint to who sits at a terminal.
+/// Prints the hint on a terminal.
 pub fn tell(hint: &str) {
     if std::io::stderr().is_terminal() {
         print::message(hint);
     }
 }
 
-/// Where the command stands, behind the options of all commands.
+/// The index of the command, behind the options of all commands.
 fn command(words: &[OsString]) -> Option<usize> {
     let mut at = 1;
     loop {

@@ -13,8 +13,8 @@ use fenxi_sys::signal::{Signal, Signals};
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Begins to listen for SIGINT, SIGTERM and SIGHUP, which no longer end the process from here on. One that whoever
-    /// started us had us ignore, as `nohup` does, is none.
+    /// Begins to listen for SIGINT, SIGTERM and SIGHUP, which no longer end the process from here on. One that the parent
+    /// made us ignore, as `nohup` does, is none.
     pub fn on_interrupt() -> Stop {
         let asked = Arc::new(AtomicBool::new(false));
         let ignored = ignored();
@@ -38,7 +38,7 @@ impl Stop {
     }
 }
 
-/// Signals that are ignored, as bits; none where the kernel does not tell.
+/// Signals that are ignored, as bits; none where the kernel does not report them.
 fn ignored() -> u64 {
     let status = Root::live().read_text("/proc/self/status").unwrap_or_default();
     status::value(&status, "SigIgn").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0)

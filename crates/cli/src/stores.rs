@@ -51,7 +51,7 @@ fn recover(global: &Global, store: &Store) {
     }
 }
 
-/// A number that tells the id of a new run from that of another which began in the same second.
+/// A number that distinguishes the id of a new run from that of another which began in the same second.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

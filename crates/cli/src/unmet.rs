@@ -1,5 +1,5 @@
-//! What was asked for by name and is not observed. A note in the run tells it as well, where nobody looks who believes to have what was
-//! asked for; so it is said on the terminal, when it is known and once more at the end.
+//! What was asked for by name and is not observed. A note in the run records it as well, but a user who believes to have what was
+//! asked for does not look there; so it is printed on the terminal, when it is known and once more at the end.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ impl Unmet {
         new
     }
 
-    /// All that was told, for the end.
+    /// All that was reported, for the end.
     pub fn told(&self) -> impl Iterator<Item = &str> {
         self.told.iter().map(String::as_str)
     }

@@ -12,11 +12,11 @@ pub enum Output {
     Report,
     /// An archive of runs.
     Archive,
-    /// Whatever is there is replaced: the user said so.
+    /// Whatever is there is replaced: the user asked for it.
     Anything,
 }
 
-/// How much of a file is looked at: the styles of a page stand before what tells whose it is.
+/// How much of a file is looked at: the styles of a page come before what identifies it.
 const LOOKED_AT: u64 = 1 << 20;
 
 impl Output {
@@ -31,7 +31,7 @@ impl Output {
     }
 
     /// # Errors
-    /// When there is another file at `place`, which nobody asked to replace.
+    /// When there is another file at `place`, which the user did not ask to replace.
     fn may_replace(self, place: &Path) -> anyhow::Result<()> {
         let Ok(file) = File::open(place) else { return Ok(()) };
         let mut begin = Vec::new();

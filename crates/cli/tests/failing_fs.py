@@ -1,6 +1,6 @@
-"""A file system that passes everything on to a folder, and fails when it is told to: failing_fs.py FOLDER MOUNT CONTROL
+"""A file system that passes everything on to a folder, and fails on request: failing_fs.py FOLDER MOUNT CONTROL
 
-While the file CONTROL says `write N`, whatever changes something gives EIO after N that did not; with `read N`, so do reads.
+While the file CONTROL holds `write N`, whatever changes something gives EIO after N that did not; with `read N`, so do reads.
 It speaks the kernel's protocol (linux/fuse.h) over /dev/fuse itself, one request after the other, and needs root.
 """
 
@@ -126,7 +126,7 @@ def listing(number, offset, size):
 
 
 def opens(number, path, flags, mode=0o600):
-    # Whoever opens a file to write it at its end has the kernel tell where that is.
+    # For a file opened to write at its end, the kernel knows where that is.
     fd = os.open(path, flags & ~(os.O_APPEND | os.O_EXCL if os.path.lexists(path) else os.O_APPEND), mode)
     opened[fd] = number
     return struct.pack("<QII", fd, 0, 0)
@@ -219,4 +219,4 @@ while True:
     try:
         os.write(device, struct.pack("<IiQ", 16 + len(out), error, unique) + out)
     except OSError:
-        pass  # nobody waits for it any more
+        pass  # no one waits for it any more

@@ -3,7 +3,7 @@
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
-use crate::{CompareError, Representative, Stood, average::Member, windows::choose};
+use crate::{CompareError, Rank, Representative, average::Member, windows::choose};
 
 /// What becomes of runs that lie much farther from the others than usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,24 +37,24 @@ impl Averaging {
             return Err(CompareError::TooFew(runs.len()));
         }
         let found = Representative::of(store, runs, window)?;
-        let is_out = |stood: &Stood| outliers == Outliers::LeaveOut && stood.outlier;
-        let mut kept: Vec<&Stood> = found.runs.iter().filter(|stood| !is_out(stood)).collect();
-        kept.sort_by_key(|stood| !stood.representative);
-        let member = |stood: &&Stood| {
-            let window = choose(store, &store.run(&stood.run)?, window)?;
-            Ok(Member { id: stood.run.clone(), window })
+        let is_out = |rank: &Rank| outliers == Outliers::LeaveOut && rank.outlier;
+        let mut kept: Vec<&Rank> = found.runs.iter().filter(|rank| !is_out(rank)).collect();
+        kept.sort_by_key(|rank| !rank.representative);
+        let member = |rank: &&Rank| {
+            let window = choose(store, &store.run(&rank.run)?, window)?;
+            Ok(Member { id: rank.run.clone(), window })
         };
         let members = kept.iter().map(member).collect::<Result<Vec<Member>, CompareError>>()?;
-        let remark = |stood: &Stood| {
-            let what = match (stood.outlier, is_out(stood)) {
+        let remark = |rank: &Rank| {
+            let what = match (rank.outlier, is_out(rank)) {
                 (_, true) => ", an outlier, excluded",
                 (true, _) => ", an outlier",
                 _ => "",
             };
-            (format!("distance of {}", stood.run), format!("{:.2}{what}", stood.distance))
+            (format!("distance of {}", rank.run), format!("{:.2}{what}", rank.distance))
         };
         let remarks = found.runs.iter().map(remark).collect();
-        let left_out = found.runs.iter().filter(|stood| is_out(stood)).map(|stood| stood.run.clone()).collect();
+        let left_out = found.runs.iter().filter(|rank| is_out(rank)).map(|rank| rank.run.clone()).collect();
         Ok(Averaging { members, left_out, remarks, found })
     }
 }

@@ -33,7 +33,7 @@ pub fn of_runs(engine: &Engine, runs: &[(&RunEntry, Option<Window>)]) -> Result<
     Ok(caveats)
 }
 
-/// What a finding says of a run, if anything: the worst of it.
+/// What a finding reports for a run, if anything: the worst of it.
 fn caveat(found: &Found, run: &RunId) -> Result<Option<Caveat>, QueryError> {
     let says = match &found.outcome {
         Ok(occurrences) => match occurrences.iter().find(|occurrence| occurrence.run == run.as_str()) {

@@ -43,7 +43,7 @@ pub struct Answer {
     pub names: Names,
     /// The sentence.
     pub text: String,
-    /// What was seen, and what would tell more.
+    /// What was seen, and what would show more.
     pub detail: String,
     /// The finding that it is taken from.
     pub finding: Option<String>,
@@ -53,7 +53,7 @@ impl Diagnosis {
     /// Lets all findings look at the runs of `scope`, and orders what they find by what it explains of the runs' time.
     ///
     /// # Errors
-    /// When findings of the store cannot be read, or the runs. A finding that fails stands among what was found.
+    /// When findings of the store cannot be read, or the runs. A finding that fails is listed among what was found.
     pub fn of(engine: &Engine, scope: &Scope) -> Result<Diagnosis, CompareError> {
         let mut found = engine.find_all(scope)?;
         let runs = scope.runs.clone().unwrap_or_default();
@@ -140,7 +140,7 @@ fn answer(
         }
     };
     let said = |o: &Occurrence| {
-        // What stands in the first sentence does not stand in the second.
+        // What is in the first sentence is not in the second.
         let named = o.named().filter(|_| names == Names::Symptom).unwrap_or_default();
         let says = o.says.strip_suffix(named).unwrap_or(&o.says).trim_end();
         match o.host.as_ref().filter(|_| several_hosts) {

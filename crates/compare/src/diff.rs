@@ -4,7 +4,7 @@ use fenxi_analyze::{FactDifference, diff};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::words::{sign, sign_schema};
+use crate::wording::{sign, sign_schema};
 
 pub use fenxi_analyze::Op;
 

@@ -106,7 +106,7 @@ impl Group {
             return Some(Reason { refuses: true, text });
         }
         let range = self.runs.iter().find(|run| run.id.is_range())?;
-        let text = format!("`{}` is one observation, of whatever length: nothing is said of chance", range.name);
+        let text = format!("`{}` is one observation, of whatever length: there is no estimate of chance", range.name);
         Some(Reason { refuses: false, text })
     }
 }

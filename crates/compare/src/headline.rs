@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     Line,
-    words::{VerdictWord, verdict},
+    wording::{VerdictWord, verdict},
 };
 
 /// What a comparison comes to in one sentence, about the result that counts.
@@ -58,14 +58,14 @@ fn sentence(line: &Line) -> String {
         Verdict::Unclear => {
             let p = line.p.map_or_else(String::new, |p| format!(", {}", p_of(p)));
             format!(
-                "A and B do not surely differ by {by}: {}{}{p}; more runs would tell",
+                "A and B do not surely differ by {by}: {}{}{p}; more runs would show it",
                 change(line, line.change),
                 range(line)
             )
         }
         Verdict::Insufficient => {
             let (more, _) = differs(line);
-            format!("{more} by {by}; {a} v {b} runs are too few to tell that from chance")
+            format!("{more} by {by}; {a} v {b} runs are too few to distinguish that from chance")
         }
         Verdict::Better | Verdict::Worse | Verdict::Different => {
             let (more, interval) = differs(line);
@@ -108,7 +108,7 @@ fn differs(line: &Line) -> (String, String) {
     (format!("B {verb} {factor:.decimals$} × {what}"), interval.unwrap_or_default())
 }
 
-/// Whether a result tells how fast something is: Some(true) as a time, Some(false) as a rate.
+/// Whether a result measures how fast something is: Some(true) as a time, Some(false) as a rate.
 fn pace(line: &Line) -> Option<bool> {
     match (line.measure(), line.better) {
         (Unit::Seconds | Unit::Milliseconds | Unit::Microseconds, Better::Lower) => Some(true),
@@ -200,7 +200,7 @@ mod tests {
         assert!(of(Verdict::Unclear).starts_with("A and B do not surely differ by elapsed time: -1.0 %"));
         assert_eq!(
             of(Verdict::Insufficient),
-            "B is 1.01 × faster by elapsed time; 6 v 6 runs are too few to tell that from chance"
+            "B is 1.01 × faster by elapsed time; 6 v 6 runs are too few to distinguish that from chance"
         );
     }
 

@@ -12,7 +12,7 @@ use crate::{Chosen, CompareError, summary};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Stood {
+pub struct Rank {
     /// The run.
     #[schemars(with = "String")]
     pub run: RunId,
@@ -33,7 +33,7 @@ pub struct Representative {
     #[schemars(with = "String")]
     pub representative: RunId,
     /// Every run, in the order in which they were given.
-    pub runs: Vec<Stood>,
+    pub runs: Vec<Rank>,
 }
 
 impl Representative {
@@ -55,20 +55,20 @@ impl Representative {
             })
             .collect();
         let found = representative(&values).ok_or_else(|| CompareError::NoRun(String::new()))?;
-        let stood = |(i, (run, of_run)): (usize, (&RunId, &fenxi_analyze::RunSummary))| Stood {
+        let rank = |(i, (run, of_run)): (usize, (&RunId, &fenxi_analyze::RunSummary))| Rank {
             run: run.clone(),
             name: of_run.name.clone(),
             distance: found.from_representative[i],
             representative: i == found.representative,
             outlier: found.outliers.contains(&i),
         };
-        let stood = runs.iter().zip(&summaries).enumerate().map(stood).collect();
-        Ok(Representative { representative: runs[found.representative].clone(), runs: stood })
+        let rank = runs.iter().zip(&summaries).enumerate().map(rank).collect();
+        Ok(Representative { representative: runs[found.representative].clone(), runs: rank })
     }
 
     /// The runs, the representative one first and the farthest last.
-    pub fn nearest_first(&self) -> Vec<&Stood> {
-        let mut order: Vec<&Stood> = self.runs.iter().collect();
+    pub fn nearest_first(&self) -> Vec<&Rank> {
+        let mut order: Vec<&Rank> = self.runs.iter().collect();
         order.sort_by(|a, b| (!a.representative).cmp(&!b.representative).then(a.distance.total_cmp(&b.distance)));
         order
     }

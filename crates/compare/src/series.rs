@@ -60,7 +60,7 @@ impl Bins {
     /// Bins as fine as the samples of a run, and those of the time from `from_s` to `to_s`.
     pub fn of(manifest: &Manifest, from_s: f64, to_s: f64) -> Bins {
         let seconds = manifest.seconds();
-        // Of an import nobody knows the interval: bins without a sample are left out.
+        // Of an import the interval is unknown: bins without a sample are left out.
         let interval = manifest.interval_s.unwrap_or(seconds / MOST_BINS).max(1e-3);
         let width_s = interval * (seconds / MOST_BINS / interval - 1e-6).ceil().max(1.0);
         let count = (seconds / width_s - 1e-6).ceil().max(1.0) as usize;
@@ -80,7 +80,7 @@ pub(crate) fn of_run(
 ) -> Result<Vec<Line>, CompareError> {
     let mut lines = Vec::new();
     for held in &manifest.files {
-        let known = held.table.as_deref().and_then(table).filter(|t| is_told(t, held.rows));
+        let known = held.table.as_deref().and_then(table).filter(|t| has_series(t, held.rows));
         if let Some(table) = known {
             read(engine, run, table, bins, &mut lines)?;
         }
@@ -104,7 +104,7 @@ pub(crate) fn together(values: &[Option<f64>], range: &Range<usize>, n: usize) -
     (out, begin..end)
 }
 
-/// A counter that somebody imported as it stood says what happened by its differences: one that never goes down, and goes up at most
+/// A counter that was imported as it was has events in its differences: one that never goes down, and goes up at most
 /// moments or by more than it began with.
 fn differences(values: &mut [Option<f64>]) {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -122,7 +122,7 @@ fn differences(values: &mut [Option<f64>]) {
     }
 }
 
-fn is_told(table: &Table, rows: u64) -> bool {
+fn has_series(table: &Table, rows: u64) -> bool {
     table.shape == Shape::Series
         && !SILENT.contains(&table.name)
         && rows > 0
@@ -199,13 +199,13 @@ fn statement(table: &Table, columns: &[&Column], is_sum: bool, bins: &Bins) -> S
             SELECT *, coalesce(CASE WHEN dt > 0 THEN dt END, 1) AS fenxi_dt, {whole} AS whole,
                 CAST(floor((epoch_us(t) - coalesce(dt, 0) * 5e5 - {start}) / {width:?}) AS BIGINT) AS bin
             FROM {table} WHERE t IS NOT NULL
-        ), told AS (
+        ), samples AS (
             SELECT * FROM (SELECT *, bool_or(whole) OVER () AS has_whole FROM placed) {chosen}
         ), spans AS (
-            SELECT bin, sum(fenxi_dt) AS seconds FROM (SELECT DISTINCT bin, t, fenxi_dt FROM told) GROUP BY bin
+            SELECT bin, sum(fenxi_dt) AS seconds FROM (SELECT DISTINCT bin, t, fenxi_dt FROM samples) GROUP BY bin
         )
         SELECT coalesce(host, '') AS host, key, list(bin ORDER BY bin + 0) AS bins, {lists}
-        FROM (SELECT host, {key} AS key, bin, {each} FROM told JOIN spans USING (bin) GROUP BY host, key, bin)
+        FROM (SELECT host, {key} AS key, bin, {each} FROM samples JOIN spans USING (bin) GROUP BY host, key, bin)
         GROUP BY host, key",
         start = bins.start_us,
         width = bins.width_s * 1e6,

@@ -6,7 +6,7 @@ use fenxi_store::RunEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The name under which a command stands among settings.
+/// The name of a command among settings.
 const COMMAND: &str = "command";
 
 /// A label, a parameter or the command, which all runs of a group have alike, and those of the other group otherwise.
@@ -41,7 +41,7 @@ pub(crate) fn alike<'e>(runs: impl Iterator<Item = &'e RunEntry>) -> BTreeMap<St
     names.into_iter().map(value).collect()
 }
 
-/// What differs between two groups, by name. A value that differs within a group says nothing of it; a command is left out where
+/// What differs between two groups, by name. A value that differs within a group is no setting of it; a command is left out where
 /// something else differs that is a part of it.
 pub(crate) fn changed(a: &BTreeMap<String, Option<String>>, b: &BTreeMap<String, Option<String>>) -> Vec<Changed> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();

@@ -68,7 +68,7 @@ pub struct Comparison {
     pub metrics: Vec<Line>,
     /// Facts that differ.
     pub facts: Vec<FactDiff>,
-    /// Says so where the runs are too few to tell any difference from chance.
+    /// Adds a remark where the runs are too few to distinguish any difference from chance.
     pub insufficient: Option<String>,
 }
 
@@ -205,7 +205,7 @@ fn costs(runs: &[RunSummary], name: &str) -> Result<Vec<RunSummary>, CompareErro
     runs.iter().map(cost).collect()
 }
 
-/// Says that none of the lines could have told a difference from chance, if that is so.
+/// Adds a remark that none of the lines could have distinguished a difference from chance, if that is so.
 fn insufficient<'l>(mut lines: impl Iterator<Item = &'l Line> + Clone, alpha: f64) -> Option<String> {
     let first = lines.clone().max_by_key(|line| line.runs[0] + line.runs[1])?;
     let [a, b] = first.runs;

@@ -48,7 +48,7 @@ pub struct Split {
     pub whole: Part,
     /// The parts.
     pub parts: Vec<Part>,
-    /// What is unknown or doubtful, and what would tell.
+    /// What is unknown or doubtful, and how to record it.
     pub notes: Vec<String>,
     /// Parts that are known to take no time, and thus are not among `parts`.
     #[serde(skip)]
@@ -86,7 +86,7 @@ impl Split {
     }
 }
 
-/// Says which parts have no change, being unknown in one of two groups, and what the shares of the others add up to.
+/// Lists which parts have no change, being unknown in one of two groups, and what the shares of the others add up to.
 fn missing_change(whole: &Part, parts: &[Part]) -> Option<String> {
     let change = whole.change.as_ref().filter(|change| change.value != 0.0)?;
     let is_half = |part: &&Part| part.change.is_none() && part.means.iter().filter(|mean| mean.is_some()).count() == 1;

@@ -8,7 +8,7 @@ use crate::{CompareError, Explained, Part, Split, windows::AUTO};
 /// Tables of which a run has one at least where anything is known of its time.
 const TELLING: [&str; 3] = ["load", "result", "db_wait"];
 
-/// Where the time of each run went, of those that tell; of a part of the runs, where that is asked for.
+/// Where the time of each run went, where it is recorded; of a part of the runs, where that is asked for.
 pub(crate) fn times(engine: &Engine, runs: &[RunId], scope: &Scope) -> Result<Vec<(RunId, Explained)>, CompareError> {
     let seconds = |us: Option<i64>| us.map(|us| format!("{:.6}", us.max(0) as f64 / 1e6)).unwrap_or_default();
     let window = scope.part.map_or(AUTO.to_owned(), |p| format!("{}..{}", seconds(p.from_us), seconds(p.to_us)));

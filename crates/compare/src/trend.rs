@@ -12,10 +12,10 @@ use crate::{
     Chosen, CompareError, average,
     summaries::{results_of, series_of},
     windows,
-    words::{BetterWord, words_of},
+    wording::{BetterWord, words_of},
 };
 
-/// Least runs in which changes are looked for.
+/// Minimum number of runs in which changes are looked for.
 pub const LEAST: usize = 10;
 
 /// Which metric is followed over which runs.

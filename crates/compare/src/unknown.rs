@@ -1,6 +1,6 @@
-//! What is said where no cause is known: who used most, what is largest, and what was not seen.
+//! What is reported where no cause is known: who used most, what is largest, and what was not seen.
 //!
-//! That there is no bottleneck is said only where CPUs, memory, disks, network and waits were all seen.
+//! That there is no bottleneck is reported only where CPUs, memory, disks, network and waits were all seen.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const UNEXPLAINED: f64 = 0.25;
 /// So many sentences say what is largest.
 const MOST: usize = 3;
 
-/// Something that is a sentence of its own, and who is behind it.
+/// Something that is a whole sentence, and who is behind it.
 struct State {
     kind: &'static str,
     behind: &'static str,
@@ -34,7 +34,7 @@ const STATES: [State; 5] = [
     State { kind: "cpu-one", behind: "process" },
     State { kind: "session-wait", behind: "holder" },
 ];
-/// What held work up, and thus is said in place of that nothing did.
+/// What held work up, and thus is reported in place of that nothing did.
 const HOLDING: [&str; 1] = ["thread-wait"];
 /// What may have, where not all was seen.
 const WAITED: [&str; 2] = ["lock", "db-wait"];
@@ -67,7 +67,7 @@ pub(crate) fn answer(
         Some((state, first)) => words.push(format!("{first}{}.", said.behind(state).unwrap_or_default())),
         None if is_whole && !holds => words.push("No bottleneck is seen.".to_owned()),
         None if holds => {}
-        None if unseen.len() == PARTS.len() => words.push("Nothing here tells a bottleneck.".to_owned()),
+        None if unseen.len() == PARTS.len() => words.push("Nothing here shows a bottleneck.".to_owned()),
         None => words.push("Nothing is full of what was seen.".to_owned()),
     }
     let is_told = most.is_some() || state.is_some();
@@ -87,7 +87,7 @@ fn is_unexplained(split: &Split) -> bool {
     split.what == whole::ELAPSED && rest.is_some_and(|share| share >= UNEXPLAINED)
 }
 
-/// What is said in place of a cause where `symptom` is the first of what was found: who had most of it, and what it is not.
+/// What is reported in place of a cause where `symptom` is the first of what was found: who had most of it, and what it is not.
 pub(crate) fn cause(
     engine: &Engine,
     scope: &Scope,

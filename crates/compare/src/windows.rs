@@ -11,7 +11,7 @@ use fenxi_store::{RunEntry, Store, StoreError, Window};
 
 use crate::CompareError;
 
-/// The window that is compared when nothing else is said.
+/// The window that is compared by default.
 pub const STEADY: &str = "steady";
 /// Asks for the window that fits, see [`choose`].
 pub const AUTO: &str = "auto";
@@ -55,7 +55,7 @@ pub fn choose(store: &Store, entry: &RunEntry, wanted: &str) -> Result<Option<Wi
     Err(CompareError::NoWindow { run: entry.manifest.id.clone(), wanted: wanted.to_owned(), known })
 }
 
-/// Seconds after the begin of a run at which the part begins that comparisons use without being told; None
+/// Seconds after the begin of a run at which the part begins that comparisons use by default; None
 /// when that is all of it.
 ///
 /// # Errors

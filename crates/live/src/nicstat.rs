@@ -1,8 +1,8 @@
 //! nicstat: network interfaces, TCP and UDP, in the columns and widths of nicstat 1.95.
 //!
 //! Its parseable lines keep their fields and order. What is not known is `-`, where the original
-//! shows 0 or 65535. What the original has not (the network stack by CPU, drivers' own counters) comes in lines
-//! of their own.
+//! shows 0 or 65535. What the original has not (the network stack by CPU, drivers' own counters) comes in separate
+//! lines.
 
 mod nic;
 mod text;

@@ -24,7 +24,7 @@ pub enum Scale {
 /// Below this width some columns are left out.
 const NARROW: usize = 76;
 
-/// What lines are ordered by, greatest first; ties by number.
+/// What lines are ordered by, largest first; ties by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// CPU time, user and system.
@@ -38,11 +38,11 @@ pub enum Order {
     Wait,
     /// Time of ended children.
     Children,
-    /// Number of the process, least first.
+    /// Number of the process, smallest first.
     Pid,
 }
 
-/// Says whether a row (process id, user, name, command line) is to be shown.
+/// Whether a row (process id, user, name, command line) is to be shown.
 pub type Chooses = Box<dyn Fn(Option<i64>, Option<&str>, &str, &str) -> bool>;
 
 /// How it is shown.

@@ -285,7 +285,7 @@ impl Totals {
         self.verdict(tick_s, out);
     }
 
-    /// Says what the difference means.
+    /// Explains what the difference means.
     fn verdict(&self, tick_s: f64, out: &mut String) {
         let (Some(hidden), Some(run)) = (self.sums.hidden(), self.sums.run) else {
             out.push_str("Nothing measured here can be compared with the ticks.\n");

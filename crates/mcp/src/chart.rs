@@ -16,7 +16,7 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 84.0;
-/// Lines that have a colour and a name of their own; the most that are drawn.
+/// Lines with their own colour and name; the most that are drawn.
 const LINES: usize = 10;
 /// Rows of a heat map, and bars.
 const ROWS: usize = 64;
@@ -83,7 +83,7 @@ impl Plot {
         }
     }
 
-    /// The vertical axis; gives where a value stands.
+    /// The vertical axis; gives the place of a value.
     fn upright(&mut self, from: f64, to: f64) -> impl Fn(f64) -> f64 + use<> {
         let at =
             move |v: f64| HEIGHT - BOTTOM - (v - from) / (to - from).max(f64::MIN_POSITIVE) * (HEIGHT - BOTTOM - TOP);
@@ -236,7 +236,7 @@ impl Plot {
     }
 }
 
-/// Where the middle of a bin stands.
+/// The place of the middle of a bin.
 fn middle(bin: usize, bins: usize) -> f64 {
     LEFT + (bin as f64 + 0.5) / bins.max(1) as f64 * (WIDTH - LEFT - RIGHT)
 }

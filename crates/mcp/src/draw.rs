@@ -16,7 +16,7 @@ pub(crate) enum Shape {
     Text { x: f64, y: f64, size: f64, anchor: Anchor, colour: Colour, text: String },
 }
 
-/// Which end of a text stands at its place.
+/// Which end of a text is at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,

@@ -14,7 +14,7 @@ mod png;
 mod resources;
 mod server;
 mod svg;
-mod told;
+mod tool_text;
 mod tools;
 
 pub use server::{Settings, serve};

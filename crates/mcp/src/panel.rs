@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn series_are_unpacked_as_they_were_packed() {
-        // Missing, zero, the least and the greatest value; the codes are those that the report's own test has.
+        // Missing, zero, the minimum and the maximum; the codes are those that the report's own test has.
         let log = json!({ "as": "log", "lo": 1e-3, "hi": 1e9, "d": "AAABAAIA//8AAA==" });
         let close = |a: Option<f64>, b: f64| a.is_some_and(|a| (a / b - 1.0).abs() < 1e-9);
         let values = unpack(&log);

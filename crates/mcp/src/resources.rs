@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{panel::Panel, tools::json_of};
 
-/// What stands before the address of a page.
+/// The prefix of the address of a page.
 const SCHEME: &str = "fenxi://";
 /// Runs that are listed.
 const LISTED: &str = "50";

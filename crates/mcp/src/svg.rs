@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::draw::{Anchor, Colour, Drawing, Shape};
 
-/// The picture as a document of its own.
+/// The picture as a separate document.
 pub(crate) fn svg(drawing: &Drawing) -> String {
     let (w, h) = (drawing.width, drawing.height);
     let mut out = format!(

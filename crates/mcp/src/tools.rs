@@ -1,10 +1,10 @@
-//! The tools: one list. A tool is an endpoint of the API under a name, with those of its parameters that are of use here, and what
-//! is told of its reply.
+//! The tools: one list. A tool is an endpoint of the API under a name, with those of its parameters that are of use here, and how
+//! its reply is shown.
 
 use fenxi_api::{ApiError, Context, ENDPOINTS, Kind, Param, Query};
 use serde_json::{Map, Value, json};
 
-use crate::{chart::chart, panel::Panel, png::png, svg::svg, told::Told};
+use crate::{chart::chart, panel::Panel, png::png, svg::svg, tool_text::ToolOutput};
 
 /// A tool.
 pub(crate) struct Tool {
@@ -19,7 +19,7 @@ pub(crate) struct Tool {
     own: &'static [(&'static str, &'static str)],
     /// What is asked where nothing is given.
     unless: &'static [(&'static str, &'static str)],
-    tell: fn(&Context<'_>, &Query) -> Result<Told, ApiError>,
+    tell: fn(&Context<'_>, &Query) -> Result<ToolOutput, ApiError>,
 }
 
 /// Every tool, in the order in which a client shows them.
@@ -46,7 +46,7 @@ const TOOLS: &[Tool] = &[
             let mut value = json_of(context, "/api/v1/run", query)?;
             // The questions of a page: the tool `questions` has them.
             value.as_object_mut().map(|all| all.remove("sections"));
-            Ok(Told::json(&value))
+            Ok(ToolOutput::json(&value))
         },
     },
     Tool {
@@ -81,7 +81,7 @@ const TOOLS: &[Tool] = &[
         unless: &[("run", "@1"), ("bins", "60"), ("rows", "100"), ("lines", "20")],
         tell: |context, query| {
             query.required("question")?;
-            Ok(Told::json(&Panel::ask(context, query)?.told()))
+            Ok(ToolOutput::json(&Panel::ask(context, query)?.told()))
         },
     },
     Tool {
@@ -218,7 +218,7 @@ impl Tool {
         context: &Context<'_>,
         given: &Map<String, Value>,
         rows: usize,
-    ) -> Result<Told, ApiError> {
+    ) -> Result<ToolOutput, ApiError> {
         let mut query = Query::default();
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             query = self.add(query, name, value, rows)?;
@@ -266,21 +266,21 @@ pub(crate) fn json_of(context: &Context<'_>, path: &str, query: &Query) -> Resul
     Ok(serde_json::from_slice(&fenxi_api::answer(context, path, query)?.bytes)?)
 }
 
-fn plain(context: &Context<'_>, path: &str, query: &Query) -> Result<Told, ApiError> {
+fn plain(context: &Context<'_>, path: &str, query: &Query) -> Result<ToolOutput, ApiError> {
     let reply = fenxi_api::answer(context, path, query)?;
-    Ok(Told::Text(String::from_utf8_lossy(&reply.bytes).into_owned()))
+    Ok(ToolOutput::Text(String::from_utf8_lossy(&reply.bytes).into_owned()))
 }
 
-fn catalogue(context: &Context<'_>, query: &Query) -> Result<Told, ApiError> {
+fn catalogue(context: &Context<'_>, query: &Query) -> Result<ToolOutput, ApiError> {
     let mut all = json_of(context, "/api/v1/catalogue", &Query::default())?;
     let tables = all["tables"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let Some(name) = query.get("table") else {
         let brief =
             |t: &Value| json!({ "name": t["name"], "about": t["about"], "section": t["section"], "shape": t["shape"] });
-        return Ok(Told::json(&json!({ "tables": tables.iter().map(brief).collect::<Vec<_>>() })));
+        return Ok(ToolOutput::json(&json!({ "tables": tables.iter().map(brief).collect::<Vec<_>>() })));
     };
     match tables.iter().find(|t| t["name"] == name) {
-        Some(table) => Ok(Told::json(table)),
+        Some(table) => Ok(ToolOutput::json(table)),
         None => {
             let near = fenxi_model::near(name, tables.iter().filter_map(|t| t["name"].as_str()));
             Err(ApiError::Unknown(format!("there is no table `{name}`; similar names: {}", near.join(", "))))
@@ -288,7 +288,7 @@ fn catalogue(context: &Context<'_>, query: &Query) -> Result<Told, ApiError> {
     }
 }
 
-fn questions(context: &Context<'_>, query: &Query) -> Result<Told, ApiError> {
+fn questions(context: &Context<'_>, query: &Query) -> Result<ToolOutput, ApiError> {
     let all = json_of(context, "/api/v1/questions", &Query::default())?;
     let section = query.get("section");
     let of = |q: &&Value| section.is_none_or(|wanted| q["section"] == wanted);
@@ -297,16 +297,16 @@ fn questions(context: &Context<'_>, query: &Query) -> Result<Told, ApiError> {
             "params": q["params"] })
     };
     let found: Vec<Value> = all["questions"].as_array().into_iter().flatten().filter(of).map(brief).collect();
-    Ok(Told::json(&json!({ "questions": found })))
+    Ok(ToolOutput::json(&json!({ "questions": found })))
 }
 
-fn draw(context: &Context<'_>, query: &Query) -> Result<Told, ApiError> {
+fn draw(context: &Context<'_>, query: &Query) -> Result<ToolOutput, ApiError> {
     let format = query.get("format").unwrap_or("png").to_owned();
     let kept = query.pairs().filter(|(name, _)| *name != "format").map(|(n, v)| (n.to_owned(), v.to_owned()));
     let (drawing, caption) = chart(&Panel::ask(context, &Query::of(kept))?)?;
     match format.as_str() {
-        "png" => Ok(Told::Picture { mime: "image/png", bytes: png(&drawing), caption }),
-        "svg" => Ok(Told::Picture { mime: "image/svg+xml", bytes: svg(&drawing).into_bytes(), caption }),
+        "png" => Ok(ToolOutput::Picture { mime: "image/png", bytes: png(&drawing), caption }),
+        "svg" => Ok(ToolOutput::Picture { mime: "image/svg+xml", bytes: svg(&drawing).into_bytes(), caption }),
         other => Err(ApiError::Wrong(format!("`format` is png or svg, not `{other}`"))),
     }
 }

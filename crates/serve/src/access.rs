@@ -17,7 +17,7 @@ const SHORTEST: usize = 16;
 /// Who may come in.
 #[derive(Debug)]
 pub enum Access {
-    /// Whoever reaches the address: loopback, or with a certificate that TLS demands.
+    /// Every client that reaches the address: loopback, or with a certificate that TLS demands.
     Open,
     /// Who has a token.
     Tokens(Tokens),
@@ -93,7 +93,7 @@ fn lines(path: &Path) -> Result<Vec<(String, String)>, TokenError> {
     let file = fs::File::open(path)?;
     let meta = file.metadata()?;
     let mode = meta.permissions().mode() & 0o777;
-    // The group of a secret that systemd hands over is the mask of its access list, and nobody's right.
+    // The group of a secret that systemd hands over is the mask of its access list, and no group's right.
     let handed_over = std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|dir| path.starts_with(dir));
     let others = if handed_over { 0o007 } else { 0o077 };
     if meta.is_file() && mode & others != 0 {

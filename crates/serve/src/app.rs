@@ -17,7 +17,7 @@ use tower_http::{
 };
 
 use crate::{
-    Settings, ask, assets, audit, change, files, guard, house::House, live, login, metrics, openapi, pages,
+    Settings, ask, assets, audit, change, files, guard, connections::House, live, login, metrics, openapi, pages,
     reply::Failure, shared::Shared,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, hou
         router = router.route(typed, get(pages::alias));
     }
     router = change::routes(&shared, ask::routes(router));
-    // The last one stands outermost.
+    // The last one is outermost.
     router
         .fallback(missing)
         .method_not_allowed_fallback(not_so)

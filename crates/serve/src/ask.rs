@@ -9,12 +9,12 @@ use axum::{
 };
 use fenxi_api::{ENDPOINTS, Endpoint, Query};
 
-use crate::{held::held, pool::Weight, reply::Failure, shared::Shared};
+use crate::{pool::Weight, reply::Failure, response_budget::held, shared::Shared};
 
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";
 
-/// Rows of an answer when nothing is said.
+/// Rows of an answer by default.
 const UNASKED: usize = 10_000;
 
 /// Adds every endpoint.

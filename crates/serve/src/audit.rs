@@ -20,7 +20,7 @@ use fenxi_model::is_secret_parameter;
 
 use crate::{Access, access::Who, peer::Peer, shared::Shared};
 
-/// What stands in the log when the sender went before there was an answer.
+/// What is logged when the sender went before there was an answer.
 const GONE: u16 = 499;
 /// Characters of an address that the log keeps.
 const LONGEST: usize = 1000;
@@ -73,10 +73,10 @@ fn shown(shared: &Shared, target: &str) -> String {
     out
 }
 
-/// Stands in the log for a secret.
+/// Replaces a secret in the log.
 const HIDDEN: &str = "[hidden]";
 
-/// Whether a name of a value tells that it is a secret.
+/// Whether the name of a value marks it as a secret.
 fn is_secret(name: &str) -> bool {
     let name = wholly(name);
     let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.[]".contains(&b));
@@ -134,7 +134,7 @@ impl Drop for Entry {
     }
 }
 
-/// Text that stays on its line and says nothing to a terminal.
+/// Text that stays on its line and has no control sequences.
 fn clean(text: &str) -> String {
     let cut = text.chars().take(LONGEST);
     let mut out = String::with_capacity(text.len());

@@ -26,9 +26,9 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use crate::{
     change::blocking,
-    held::held,
     pool::{Refused, Weight},
     reply::{Failure, reply},
+    response_budget::held,
     shared::Shared,
 };
 

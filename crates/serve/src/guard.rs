@@ -1,6 +1,6 @@
 //! Request checks and security headers of every response.
 //!
-//! * The `Host` of a request to a loopback address must be one of this machine's own names: a page elsewhere whose
+//! * The `Host` of a request to a loopback address must be one of this machine's own names: a page of another site whose
 //!   name is made to point here (DNS rebinding) cannot ask.
 //! * What changes something, and what is asked by a page, must come from this server's own pages: a request with an
 //!   `Origin` must have this server's.
@@ -29,7 +29,7 @@ use crate::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/// What every response says besides the policy.
+/// Headers of every response besides the policy.
 const HEADERS: [(&str, &str); 5] = [
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
@@ -64,7 +64,7 @@ pub(crate) fn allow_style(response: &mut Response, nonce: &Nonce) {
     }
 }
 
-/// Says to the browser what it may do with a response.
+/// Headers that limit what the browser may do with a response.
 pub(crate) async fn headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let head = response.headers_mut();
@@ -94,14 +94,14 @@ fn check(shared: &Shared, request: &Request) -> Result<(), Failure> {
         )));
     }
     let path = request.uri().path();
-    // A browser says so of every request that a page makes; what it says besides these two is of another page.
+    // A browser marks every request that a page makes; values besides these two are of another page.
     let sites = headers.get_all("sec-fetch-site").iter();
     let elsewhere = sites.into_iter().any(|site| site != "same-origin" && site != "none");
     if elsewhere && (path.starts_with("/api/") || path == "/metrics") {
         return Err(Failure::forbidden("pages of other sites may not ask this server"));
     }
     // Programs send none, nor do browsers for what people open themselves; what has one is asked by a page. A form of a
-    // page that tells no referrer has `null`, and then the browser says whose it is.
+    // page without a referrer has `null`, and then the browser marks whose it is.
     let is_told = !elsewhere && headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin");
     let foreign = |origin: &HeaderValue| !(is_ours(shared, &host, origin) || is_told && origin == "null");
     if headers.get_all(header::ORIGIN).iter().any(foreign) {
@@ -188,7 +188,7 @@ fn host(request: &Request) -> Result<Host, Failure> {
     }
 }
 
-/// Whether `host` names this machine's loopback or a name that the server was told.
+/// Whether `host` names this machine's loopback or a configured name.
 fn is_own(shared: &Shared, host: &Host) -> bool {
     let name = host.name();
     let address = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);

@@ -30,9 +30,10 @@ use tower::ServiceExt;
 
 use crate::{
     Access, Settings, Tls, app,
-    house::{Bounds, Guest, House, Seat},
+    client_timeout::{Receiving, Sending},
+    connections::{Bounds, Guest, House, Seat},
     live,
-    pace::{Receiving, Sending},
+    client_timeout::{Receiving, Sending},
     peer::{Peer, is_loopback},
     reply::Failure,
     wire::Wire,
@@ -185,7 +186,7 @@ struct Door {
 }
 
 impl Door {
-    /// Takes connections as they come. Nothing here waits for a place: there is one for whoever comes, or they are
+    /// Takes connections as they come. Nothing here waits for a place: there is one for each that comes, or they are
     /// turned away.
     async fn accept(self, listener: TcpListener) {
         loop {
@@ -246,7 +247,7 @@ async fn connection(
     let builder = builder();
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    // Errors are of the other end (it went, or spoke no HTTP), and there is nobody left to tell.
+    // Errors are of the other end (it went, or spoke no HTTP), and there is no client left to answer.
     tokio::select! {
         _ = connection.as_mut() => return,
         () = stop.cancelled() => (),

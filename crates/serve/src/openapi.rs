@@ -20,7 +20,7 @@ use crate::{
 /// Where it is given.
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
-/// Statuses of every answer that is none, and what each says.
+/// Statuses of every answer that is an error, and what each means.
 const ERRORS: [(&str, &str); 10] = [
     ("400", "Bad request; the text has the reason"),
     ("401", "Unauthenticated: no session or token, or an invalid one"),

@@ -73,7 +73,7 @@ fn shell_text(assets: &Assets, nonce: &Nonce) -> String {
     )
 }
 
-/// The page that asks for a token. `wrong` says why it asks again.
+/// The page that asks for a token. `wrong` is why it asks again.
 pub(crate) fn login(assets: &Assets, status: StatusCode, next: &str, wrong: Option<&str>) -> Response {
     let style = format!("<link rel=\"stylesheet\" href=\"{}\">\n", assets.address("login.css"));
     let said = wrong.map(|text| format!("<p role=\"alert\">{}</p>\n", escaped(text))).unwrap_or_default();
@@ -88,9 +88,9 @@ pub(crate) fn login(assets: &Assets, status: StatusCode, next: &str, wrong: Opti
     reply(status, HTML, page("Log in to Fenxi", &style, &body))
 }
 
-/// A page that goes on to `path` of its own accord.
+/// A page that goes on to `path` by itself.
 ///
-/// A browser that comes from elsewhere sends no strict cookie; having been here, it does.
+/// A browser that comes from another site sends no strict cookie; having been here, it does.
 pub(crate) fn bounce(path: &str) -> Response {
     let path = escaped(path);
     let head = format!("<meta http-equiv=\"refresh\" content=\"0;url={path}\">\n");

@@ -80,7 +80,7 @@ impl Pool {
             waiting: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
         }));
-        // Ready before the first request; what is wrong is told to who asks first.
+        // Ready before the first request; what is wrong is reported with the first.
         let early = Arc::clone(&pool.0);
         std::thread::spawn(move || early.begin());
         pool
@@ -168,7 +168,7 @@ impl Shared {
         }
     }
 
-    /// Starts workers, and tells where the kernel confines them less than it could.
+    /// Starts workers, and reports where the kernel confines them less than it could.
     fn begin(&self) {
         let confined = self.engine().ok().and_then(|engine| engine.confined().ok());
         if let Some(lack) = confined.iter().flatten().find(|by| by.starts_with("no ")) {
@@ -194,7 +194,7 @@ impl Shared {
 #[derive(Default)]
 struct Job {
     cancelled: AtomicBool,
-    /// Set while an engine works for it, so that nobody interrupts the request after.
+    /// Set while an engine works for it, so that the request after is not interrupted.
     at: Mutex<Option<Interrupt>>,
 }
 

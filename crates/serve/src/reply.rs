@@ -16,7 +16,7 @@ use crate::pool::Refused;
 /// How long who is turned away should wait.
 const RETRY_AFTER_S: &str = "2";
 
-/// A reply that says what is wrong: `{"error": "…"}`.
+/// A reply with an error: `{"error": "…"}`.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: StatusCode,
@@ -119,7 +119,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// JSON that nobody keeps: the store may change at any moment.
+/// JSON that is not cached: the store may change at any moment.
 pub(crate) fn json_reply(status: StatusCode, body: impl Into<Body>) -> Response {
     reply(status, "application/json", body)
 }

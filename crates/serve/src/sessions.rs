@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::house::Household;
+use crate::connections::Household;
 
 /// A session that is not used for so long ends.
 const IDLE: Duration = Duration::from_secs(12 * 3600);
@@ -25,7 +25,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 pub(crate) fn random_word() -> String {
     let mut random = [0u8; 32];
     if getrandom::fill(&mut random).is_err() {
-        // The kernel always has random numbers on what Fenxi runs on; without them nobody gets in.
+        // The kernel always has random numbers on what Fenxi runs on; without them no one gets in.
         return String::new();
     }
     blake3::Hash::from_bytes(random).to_hex().to_string()

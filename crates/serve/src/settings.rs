@@ -12,7 +12,7 @@ use crate::{Access, Tls};
 /// Takes one line for each request.
 pub type Audit = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Everything a server is told.
+/// All settings of a server.
 pub struct Settings {
     /// The store that it serves.
     pub store: Store,
@@ -51,7 +51,7 @@ pub struct Limits {
     pub time: Duration,
     /// Rows of an answer to a free statement.
     pub rows: usize,
-    /// Requests that are answered at the same time, each by an engine of its own.
+    /// Requests that are answered at the same time, each by a separate engine.
     pub engines: usize,
     /// Requests that may wait for one.
     pub queue: usize,
@@ -95,7 +95,7 @@ impl Default for Limits {
     }
 }
 
-/// The least memory an engine is of use with.
+/// The minimum memory of an engine.
 const LEAST_MEMORY: u64 = 64 << 20;
 /// What of an engine's memory its answer may have, in this process, while it is written; as a divisor.
 const ANSWERS: u64 = 8;
@@ -106,7 +106,7 @@ const PLANNED: u64 = 2;
 const SPILL: u64 = 8;
 
 impl Limits {
-    /// What each of `engines` that work at the same time may use; `carried` says whether questions that runs bring with them
+    /// What each of `engines` that work at the same time may use; `carried` is whether questions that runs bring with them
     /// are asked.
     pub(crate) fn options(&self, engines: usize, carried: bool) -> Options {
         let cpus = std::thread::available_parallelism().map_or(2, usize::from);

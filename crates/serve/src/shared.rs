@@ -8,12 +8,12 @@ use crate::{
     Settings,
     access::Door,
     assets::Assets,
-    held::Room,
-    house::House,
+    response_budget::Room,
+    connections::House,
     live::Samplers,
     metrics::Metrics,
     pool::{Log, Pool},
-    turns::Turns,
+    queue::Turns,
 };
 
 /// What all requests share.

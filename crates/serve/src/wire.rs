@@ -9,7 +9,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::house::{Guest, House, Seat};
+use crate::connections::{Guest, House, Seat};
 
 /// The socket of a connection that has a seat.
 pub(crate) struct Wire<S> {

@@ -137,7 +137,7 @@ function sizeOf(rows: SqlRows | undefined, panel: Panel | undefined): string | u
   return plural(total, "row");
 }
 
-/** What is asked by SQL has no title of its own. */
+/** What is asked by SQL has no title. */
 const named = (panel: Panel | undefined) => panel && { ...panel, id: panel.id || "answer", title: panel.title || "Answer" };
 
 export interface Running {

@@ -1,4 +1,4 @@
-// The SQL editor, a bundle of its own: it is loaded when somebody writes SQL, and never part of a report.
+// The SQL editor, a separate bundle: it is loaded when somebody writes SQL, and never part of a report.
 
 import { autocompletion, closeBrackets, closeBracketsKeymap, type Completion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";

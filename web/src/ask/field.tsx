@@ -27,7 +27,7 @@ declare global {
 
 let coming: Promise<void> | undefined;
 
-/** Loads the editor once; the shell of the server says where it is. */
+/** Loads the editor once; the shell of the server has its address. */
 function load(): Promise<void> {
   coming ??= new Promise((done, fail) => {
     const script = document.createElement("script");

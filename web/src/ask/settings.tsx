@@ -9,7 +9,7 @@ import { Typed } from "../parts";
 
 const UNITS = ["", "%", "B", "B/s", "/s", "s", "ms", "us"];
 
-/** Which columns a chart needs to be told; time charts find `t` themselves. */
+/** Which columns a chart needs to be given; time charts find `t` themselves. */
 function needs(chart: string): ("x" | "y" | "series" | "unit")[] {
   if (chart === "table" || chart === "tiles" || chart === "summary") return chart === "table" ? [] : ["y", "unit"];
   if (chart === "bar") return ["y", "unit"];

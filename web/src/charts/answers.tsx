@@ -1,6 +1,6 @@
 // Tables as charts: what a question with `chart: flame`, `scatter`, `histogram` or `interval` answers.
 //
-//   flame      x: the column of folded stacks, y: their samples; series: what stands below them, as the program
+//   flame      x: the column of folded stacks, y: their samples; series: what is below them, as the program
 //   scatter    x, y, series
 //   histogram  x: lower bounds, `hi`: upper bounds, y: counts; series; a column `at_s` makes it latency × time
 //   interval   x: names or a numeric factor; y: value, low, high; series
@@ -38,7 +38,7 @@ function reader(table: TableData) {
   };
 }
 
-/** What tells distributions, flame graphs or lines apart: the run where there are several, and the series. */
+/** What distinguishes distributions, flame graphs or lines: the run where there are several, and the series. */
 function groups(panel: Panel, table: TableData): Map<string, Row[]> {
   const read = reader(table);
   const out = new Map<string, Row[]>();
@@ -98,7 +98,7 @@ function Flames({ panel, table }: { panel: Panel; table: TableData }) {
   );
 }
 
-/** The stacks of each run, what stands below them first. */
+/** The stacks of each run, what is below them first. */
 function stacksOf(panel: Panel, table: TableData): [string, Folded][] {
   const read = reader(table);
   const [stack, count] = [axisOf(panel, table), columns(panel, table)[0]];

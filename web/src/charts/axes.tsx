@@ -106,7 +106,7 @@ export function Frame({ label: text, height, draw, near = "xy" }: FrameProps) {
         {at && near !== "y" && <circle class="picked" cx={at.x} cy={at.y} r="6" />}
       </svg>
       <div class="unseen" aria-live="polite">
-        {pick.said}
+        {pick.announced}
       </div>
     </div>
   );

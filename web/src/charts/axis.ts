@@ -1,11 +1,11 @@
-// How values lie on the axis of a chart over time, and what is drawn over it with an axis of its own; both are kept in the address.
+// How values lie on the axis of a chart over time, and what is drawn over it with a second axis; both are kept in the address.
 
 import { createContext } from "preact";
 import type { Header, Panel, TimeData } from "../payload";
 import { place, refine } from "../router";
 import { useShared } from "../shared";
 
-/** Latencies whose greatest value is so many times the smallest have a logarithmic axis. */
+/** Latencies whose maximum is so many times the smallest have a logarithmic axis. */
 const LATENCIES = 4;
 /** Others have one from so many times on. */
 const DECADES = 1000;

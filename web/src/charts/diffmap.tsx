@@ -29,7 +29,7 @@ interface Row {
 export function DifferenceMap({ panel, time, runs, a, b, shift = [0, 0] }: Props) {
   const times = useMemo(() => timesOf(time), [time]);
   const map = useMemo(() => lay(time, times, a, b, shift), [time, a, b, shift[0], shift[1]]);
-  const told = (t: number, y: number) => {
+  const describe = (t: number, y: number) => {
     const row = map.rows[Math.floor(y / map.high)];
     const i = Math.min(time.n - 1, Math.max(0, Math.ceil((t - times[0]) / time.step)));
     if (!row) return null;
@@ -54,7 +54,7 @@ export function DifferenceMap({ panel, time, runs, a, b, shift = [0, 0] }: Props
         height={map.height}
         cells={map.cells}
         names={map.names}
-        told={told}
+        describe={describe}
       />
       {map.most === 0 ? (
         <p class="quiet">The runs do not differ at any time.</p>

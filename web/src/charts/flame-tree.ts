@@ -2,13 +2,13 @@
 
 export type Folded = [stack: string, count: number][];
 
-/** Frames of a stack that are drawn; of a deeper one a last frame says how many more there are. */
+/** Frames of a stack that are drawn; of a deeper one a last frame has the number of the rest. */
 const DEPTH = 1000;
 /** Boxes that are drawn: more take a browser seconds. */
 export const BOXES = 10_000;
 
 export interface Node {
-  /** Tells it from all others of its tree. */
+  /** Distinguishes it from all others of its tree. */
   id: number;
   name: string;
   /** Of the stacks shown, with all that it called. */

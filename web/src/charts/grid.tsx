@@ -2,7 +2,7 @@
 // histograms, the difference of two runs).
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { drawMoments, moments, REACH, told as toldMoments } from "../marks";
+import { drawMoments, moments, REACH, describe as describeMoments } from "../marks";
 import { chartKeys } from "../plot";
 import { cursor, extent, theme, useNear, useShared, useWidth, zoom } from "../shared";
 import { type Tip, tip } from "../tooltip";
@@ -34,7 +34,7 @@ interface Props {
   /** The run that it shows, where there are several; moments of others are not drawn. */
   only?: number;
   /** What is under the pointer. */
-  told: (t: number, y: number) => Omit<Tip, "x" | "y"> | null;
+  describe: (t: number, y: number) => Omit<Tip, "x" | "y"> | null;
 }
 
 /** Rows of equal height beneath each other. */
@@ -84,7 +84,7 @@ function fitting(g: CanvasRenderingContext2D, name: string, room: number): strin
 const BELOW = 22;
 const STEPS = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 86400];
 
-export function Grid({ label, times, span, height, cells, names, only, told }: Props) {
+export function Grid({ label, times, span, height, cells, names, only, describe }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const line = useRef<HTMLDivElement>(null);
@@ -146,9 +146,9 @@ export function Grid({ label, times, span, height, cells, names, only, told }: P
     cursor.set(t);
     if (begin !== null && select.current)
       Object.assign(select.current.style, { display: "block", left: `${Math.min(px, begin)}px`, width: `${Math.abs(px - begin)}px` });
-    const said = told(t, e.clientY - frame.top);
+    const noted = describe(t, e.clientY - frame.top);
     const second = (REACH * (to - from)) / inner;
-    tip.set(said && { x: e.clientX, y: e.clientY, notes: toldMoments(happened, t, second, []), ...said });
+    tip.set(noted && { x: e.clientX, y: e.clientY, notes: describeMoments(happened, t, second, []), ...noted });
   };
   const drop = (e?: MouseEvent) => {
     const begin = drag.current;

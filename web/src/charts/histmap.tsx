@@ -22,7 +22,7 @@ export function HistogramMap({ label, buckets, unit }: { label: string; buckets:
     const { ticks, at } = map.ys;
     return tickTexts(ticks, unit).map((text, i) => [at(ticks[i]), text] as [number, string]);
   }, [map, unit]);
-  const told = (t: number, y: number) => {
+  const describe = (t: number, y: number) => {
     const end = map.times.find((time) => time >= t) ?? map.times[map.times.length - 1];
     const value = map.ys.value(y);
     const here = buckets.filter((b) => b.t === end);
@@ -51,7 +51,7 @@ export function HistogramMap({ label, buckets, unit }: { label: string; buckets:
         height={HEIGHT}
         cells={map.cells}
         names={names}
-        told={told}
+        describe={describe}
       />
       <HeatScale minimum="0" most={`${(100 * map.most).toFixed(0)}% of the values of a moment`} />
     </div>

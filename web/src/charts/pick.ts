@@ -1,4 +1,4 @@
-// The value under the pointer, or under the arrow keys: shown in the box beside it, said to screen readers.
+// The value under the pointer, or under the arrow keys: shown in the box beside it, announced to screen readers.
 
 import { useEffect, useState } from "preact/hooks";
 import { type Tip, tip } from "../tooltip";
@@ -63,6 +63,6 @@ export function usePick(items: Item[], box: { current: HTMLElement | null }, nea
     },
   };
   const now = place === null ? null : items[place];
-  const said = now ? `${now.head}: ${now.lines.map((l) => `${l.name} ${l.value}`).join(", ")}` : "";
-  return { active: place, events, said };
+  const announced = now ? `${now.head}: ${now.lines.map((l) => `${l.name} ${l.value}`).join(", ")}` : "";
+  return { active: place, events, announced };
 }

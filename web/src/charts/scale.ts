@@ -59,7 +59,7 @@ export function logarithmic(domain: Span, pixels: Span, unit = ""): Scale {
   const hi = domain[1] > lo ? domain[1] : lo * 10;
   const [a, b] = pixels;
   const ratio = Math.log(hi / lo);
-  // Bytes have round numbers of their own: powers of two, where there is no room for all every so many.
+  // Bytes have other round numbers: powers of two, where there is no room for all every so many.
   const base = isBytes(unit) ? 2 : 10;
   const decades = ratio / Math.log(base);
   const fits = room(pixels);
@@ -74,7 +74,7 @@ export function logarithmic(domain: Span, pixels: Span, unit = ""): Scale {
       if (tick >= lo * (1 - 1e-9) && tick <= hi * (1 + 1e-9)) ticks.push(tick);
     }
   }
-  // Within a decade there may be none of these, or one, which says nothing of the scale.
+  // Within a decade there may be none of these, or one, which does not show the scale.
   if (ticks.length < 2) ticks.splice(0, 1, ...linear([lo, hi], pixels, unit).ticks);
   return {
     domain: [lo, hi],

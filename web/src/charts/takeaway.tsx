@@ -5,7 +5,7 @@ import { copy, csv, fileName, picture, png, save, type Sheet } from "./export";
 
 interface Props {
   title: string;
-  /** Where the chart stands; without it there are no pictures. */
+  /** The element of the chart; without it there are no pictures. */
   chart?: { current: HTMLElement | null };
   rows?: () => Sheet;
   sql?: string;
@@ -15,7 +15,7 @@ type Act = [name: string, run: () => void | Promise<void>];
 
 export function TakeAway({ title, chart, rows, sql }: Props) {
   const [open, setOpen] = useState(false);
-  const [said, setSaid] = useState("");
+  const [notice, setNotice] = useState("");
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!open) return;
@@ -50,12 +50,12 @@ export function TakeAway({ title, chart, rows, sql }: Props) {
   const run = async ([name, act]: Act) => {
     try {
       await act();
-      setSaid(`${name}: done`);
+      setNotice(`${name}: done`);
     } catch (error) {
-      setSaid(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      setNotice(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
     setOpen(false);
-    setTimeout(() => setSaid(""), 4000);
+    setTimeout(() => setNotice(""), 4000);
   };
   return (
     <div class="takeaway" ref={box}>
@@ -77,8 +77,8 @@ export function TakeAway({ title, chart, rows, sql }: Props) {
           ))}
         </div>
       )}
-      <span class={said ? "takeaway-said" : "unseen"} aria-live="polite">
-        {said}
+      <span class={notice ? "takeaway-notice" : "unseen"} aria-live="polite">
+        {notice}
       </span>
     </div>
   );

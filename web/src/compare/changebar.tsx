@@ -34,7 +34,7 @@ export function ChangeBar({ line, most, margin }: { line: Line; most: number; ma
   const tone = line.verdict.split(" ")[0];
   const ends = line.interval;
   const beyond = Math.abs(line.change) > most;
-  const told = (e: MouseEvent) =>
+  const describe = (e: MouseEvent) =>
     tip.set({
       x: e.clientX,
       y: e.clientY,
@@ -50,7 +50,7 @@ export function ChangeBar({ line, most, margin }: { line: Line; most: number; ma
     });
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a tooltip, and nothing to do
-    <div ref={box} onMouseMove={told} onMouseLeave={() => tip.set(null)}>
+    <div ref={box} onMouseMove={describe} onMouseLeave={() => tip.set(null)}>
       <svg class={`change ${tone}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
         <rect class="margin" x={at(-margin)} width={at(margin) - at(-margin)} y={0} height={HEIGHT} />
         <line class="zero" x1={at(0)} x2={at(0)} y1={0} y2={HEIGHT} />

@@ -53,7 +53,7 @@ function Conditions({ query, labels }: { query: URLSearchParams; labels: string[
   const offered = [...new Set([...labels, ...by])].sort();
   const margin = query.get("margin") ?? "2%";
   const toggle = (label: string) => refine({ by: by.includes(label) ? by.filter((l) => l !== label) : [...by, label] }, true);
-  const said = [
+  const conditions = [
     `margin ${margin}`,
     `window ${query.get("window") ?? "auto"}`,
     query.get("per") && `per ${query.get("per")}`,
@@ -63,7 +63,7 @@ function Conditions({ query, labels }: { query: URLSearchParams; labels: string[
     .join(", ");
   return (
     <details class="conditions">
-      <summary>{`Conditions: ${said}`}</summary>
+      <summary>{`Conditions: ${conditions}`}</summary>
       <div class="condition-row">
         <label>
           changes below this are of no interest{" "}
@@ -204,12 +204,12 @@ export function Gate({ found }: { found: Comparison }) {
 
 /** The comparison taken away: as a file with this page in it, or as Markdown. */
 export function Share({ found, address }: { found: Comparison; address: string }) {
-  const [said, setSaid] = useState("");
+  const [notice, setNotice] = useState("");
   const title = titles(found).join(" and ");
   const copied = () =>
     copy(markdown(found)).then(
-      () => setSaid("Copied"),
-      (e: Error) => setSaid(e.message),
+      () => setNotice("Copied"),
+      (e: Error) => setNotice(e.message),
     );
   return (
     <div class="share">
@@ -230,7 +230,7 @@ export function Share({ found, address }: { found: Comparison; address: string }
         </a>
       )}
       <span class="quiet" aria-live="polite">
-        {said}
+        {notice}
       </span>
     </div>
   );

@@ -1,5 +1,5 @@
 // A question's series of both groups over each other, on time since each run's start: the mean of a group's runs as
-// a line, A solid and B dashed in colours of their own, minimum and maximum over the runs as a band.
+// a line, A solid and B dashed in their own colours, minimum and maximum over the runs as a band.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";

@@ -25,7 +25,7 @@ export const VERDICTS: { verdict: Verdict; sign: string; about: string }[] = [
 
 export const signOf = (verdict: Verdict): string => VERDICTS.find((v) => v.verdict === verdict)?.sign ?? "";
 
-/** Whether a line tells a change; of too few runs, whether no run of one group is among those of the other. */
+/** Whether a line has a change; of too few runs, whether no run of one group is among those of the other. */
 export function isNews(line: Line): boolean {
   if (["worse", "better", "different"].includes(line.verdict)) return true;
   return line.verdict === "insufficient runs" && Math.abs(line.effect) >= 1 && Math.abs(line.change) > 0.05;

@@ -9,7 +9,7 @@ import { ChangeBar, scaleOf } from "./changebar";
 import { changeText, type Comparison, isNews, type Line, metricName, pText, signOf, type Verdict, VERDICTS } from "./types";
 
 const FIRST = 12;
-/** Resources that are not called as the word says. */
+/** Resources that are not called by the word. */
 const NAMES: Record<string, string> = { result: "Load", cpu: "CPU" };
 
 interface Props {

@@ -1,4 +1,4 @@
-// What stands below sessions: the process, its files, the disks; and tabs with everything else that is known of the server.
+// The part below sessions: the process, its files, the disks; and tabs with everything else that is known of the server.
 
 import { SectionView } from "../sections";
 import { offline } from "../api";
@@ -20,7 +20,7 @@ const QUESTIONS: Record<Below, { title: string; lead: string; questions: string[
   },
   disk: {
     title: "Disks",
-    lead: "The disks of the whole machine, whoever used them.",
+    lead: "The disks of the whole machine, for all processes.",
     questions: ["disk-util", "disk-latency", "hot-disks"],
   },
 };

@@ -60,7 +60,9 @@ function TreePanel({ run, state }: { run: Run; state: Looked }) {
         <Trees all={trees(table)} />
       ) : (
         <p class="quiet">
-          {at === null ? "Nobody was seen waiting for a lock in this time range." : "Nobody was seen waiting for a lock at this moment."}
+          {at === null
+            ? "No session was seen waiting for a lock in this time range."
+            : "No session was seen waiting for a lock at this moment."}
         </p>
       )}
     </article>
@@ -87,7 +89,7 @@ function Node({ node }: { node: Waiting }) {
           {node.session === "0" ? "prepared transaction" : node.session}
         </Step>
         {count > 0 && <span class={node.above === null ? "tag warn" : "tag"}>{`${count} behind it`}</span>}
-        <span class="quiet">{node.said.join(" · ")}</span>
+        <span class="quiet">{node.details.join(" · ")}</span>
         {node.statement && (
           <code class="block-statement" title={node.statement}>
             {node.statement}

@@ -32,7 +32,7 @@ export function Chips({ run, state }: { run: Run; state: Looked }) {
 export function ChipsOf({ state, text }: { state: Looked; text: string | null }) {
   const chosen = Object.entries(state.filters) as [Dimension, string][];
   if (chosen.length === 0 && state.at === null) return null;
-  const said = (name: Dimension, value: string) =>
+  const labelOf = (name: Dimension, value: string) =>
     name === "statement" ? (text ?? value) : name === "class" ? (partOf(value) ?? value) : value;
   return (
     <div class="db-chips" role="group" aria-label="shown only">
@@ -41,10 +41,10 @@ export function ChipsOf({ state, text }: { state: Looked; text: string | null })
           key={name}
           class="chip"
           to={{ [name]: null, ...(name === "session" ? { below: null } : {}) }}
-          title={`${name} ${said(name, value)}`}
+          title={`${name} ${labelOf(name, value)}`}
         >
           {name === "class" && <span class="swatch" style={{ background: paint(partOf(value) ?? "") }} />}
-          <span class="chip-text">{`${name}: ${said(name, value)}`}</span>
+          <span class="chip-text">{`${name}: ${labelOf(name, value)}`}</span>
           <Remove />
         </Step>
       ))}

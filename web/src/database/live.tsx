@@ -9,7 +9,18 @@ import { colour, theme, useShared, zone } from "../shared";
 import { human, moment, words } from "../units";
 import { Trees } from "./blocking";
 import { ChipsOf, DimensionPicker, Steps } from "./filters";
-import { chartOf, figuresOf, type Kept, type Told, takeAll, topsOf, treesOf, type Watched, within, worst } from "./readings";
+import {
+  chartOf,
+  figuresOf,
+  type TimedReading,
+  type ServerReading,
+  takeAll,
+  topsOf,
+  treesOf,
+  type Watched,
+  within,
+  worst,
+} from "./readings";
 import { listed, type Looked, looked } from "./state";
 import { TITLES, TopRows } from "./tops";
 
@@ -37,7 +48,7 @@ function useDatabases(): { servers: Map<string, Watched>; turn: number; error: s
     events.onopen = () => setLost(false);
     events.onerror = () => setLost(true);
     events.addEventListener("database", (e) => {
-      takeAll(servers.current, JSON.parse((e as MessageEvent<string>).data) as Told[]);
+      takeAll(servers.current, JSON.parse((e as MessageEvent<string>).data) as ServerReading[]);
       move(0);
     });
     events.addEventListener("failed", (e) => {
@@ -50,7 +61,7 @@ function useDatabases(): { servers: Map<string, Watched>; turn: number; error: s
 }
 
 /** What a server is, in a few words: versions carry compilers and packages. */
-function versionOf({ vendor, version }: Kept): string {
+function versionOf({ vendor, version }: TimedReading): string {
   const short = version.replace(/ \(.*| on .*|-.*/, "");
   return short.startsWith(vendor) ? short : `${vendor} ${short}`.trim();
 }
@@ -133,7 +144,7 @@ function Servers({ servers, name }: { servers: Map<string, Watched>; name: strin
 
 interface SeenProps {
   watched: Watched;
-  last: Kept;
+  last: TimedReading;
   state: Looked;
   span: number;
   turn: number;
@@ -206,7 +217,7 @@ function Seen({ watched, last, state, span, turn }: SeenProps) {
           </article>
         ) : (
           <p class="quiet">
-            {range ? "Nobody was seen waiting for a lock in this time range." : "Nobody waits for another session's lock."}
+            {range ? "No session was seen waiting for a lock in this time range." : "No session waits for another session's lock."}
           </p>
         )}
       </section>
@@ -219,13 +230,13 @@ function Seen({ watched, last, state, span, turn }: SeenProps) {
   );
 }
 
-function List({ watched, readings, by, state }: { watched: Watched; readings: Kept[]; by: Looked["by"]; state: Looked }) {
+function List({ watched, readings, by, state }: { watched: Watched; readings: TimedReading[]; by: Looked["by"]; state: Looked }) {
   const rows = topsOf(watched, readings, by, state.filters);
   if (rows.length === 0) return <p class="quiet">No session at work was seen in this time range.</p>;
   return <TopRows rows={rows} by={by} state={state} />;
 }
 
-function Figures({ readings }: { readings: Kept[] }) {
+function Figures({ readings }: { readings: TimedReading[] }) {
   return (
     <section class="db-figures" aria-label="key figures">
       <div class="tiles">
@@ -241,7 +252,7 @@ function Figures({ readings }: { readings: Kept[] }) {
 }
 
 /** What the server did not let us see. */
-function Unseen({ last }: { last: Kept }) {
+function Unseen({ last }: { last: TimedReading }) {
   if (last.notes.length === 0 && last.left_out === 0) return null;
   return (
     <details>

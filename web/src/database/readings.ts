@@ -63,7 +63,7 @@ export interface Reading {
 }
 
 /** What comes of one server: a reading, or why there is none. */
-export interface Told {
+export interface ServerReading {
   server: string;
   t_ms: number;
   trouble?: string;
@@ -71,17 +71,17 @@ export interface Told {
 }
 
 /** A reading and its moment, seconds since the epoch. */
-export type Kept = Reading & { t: number };
+export type TimedReading = Reading & { t: number };
 
 export interface Watched {
   server: string;
-  readings: Kept[];
+  readings: TimedReading[];
   texts: Map<string, string>;
   trouble: string | null;
 }
 
-export function takeAll(servers: Map<string, Watched>, told: Told[]): void {
-  for (const { server, t_ms, trouble, reading } of told) {
+export function takeAll(servers: Map<string, Watched>, batch: ServerReading[]): void {
+  for (const { server, t_ms, trouble, reading } of batch) {
     const watched = servers.get(server) ?? { server, readings: [], texts: new Map<string, string>(), trouble: null };
     servers.set(server, watched);
     watched.trouble = trouble ?? null;
@@ -92,7 +92,7 @@ export function takeAll(servers: Map<string, Watched>, told: Told[]): void {
   }
 }
 
-/** What tells sessions apart, as the address says it. */
+/** What distinguishes sessions, as in the address. */
 function of(share: Share, by: Dimension): string {
   const value = share[by];
   return value === null || value === "" ? "(none)" : String(value);
@@ -122,7 +122,7 @@ const ORDER = [
 ];
 
 /** Mean sessions of one reading, by what they are told apart by. Classes of all sessions are as measured best; else they are from samples. */
-function sums(reading: Kept, by: Dimension, filters: Filters): Map<string, number> {
+function sums(reading: TimedReading, by: Dimension, filters: Filters): Map<string, number> {
   const all = by === "class" && Object.keys(filters).length === 0;
   if (all) return new Map(Object.entries(reading.classes));
   const found = new Map<string, number>();
@@ -161,10 +161,11 @@ export function chartOf(watched: Watched, by: Dimension, filters: Filters): { da
 }
 
 /** The readings of a time range, seconds since the epoch. */
-export const within = (readings: Kept[], [from, to]: [number, number]): Kept[] => readings.filter((r) => r.t >= from && r.t - r.dt <= to);
+export const within = (readings: TimedReading[], [from, to]: [number, number]): TimedReading[] =>
+  readings.filter((r) => r.t >= from && r.t - r.dt <= to);
 
 /** The largest of some readings, each split by class of activity. */
-export function topsOf(watched: Watched, readings: Kept[], by: Dimension, filters: Filters): Top[] {
+export function topsOf(watched: Watched, readings: TimedReading[], by: Dimension, filters: Filters): Top[] {
   const seconds = readings.reduce((sum, r) => sum + r.dt, 0);
   const found = new Map<string, { parts: Map<string, number>; share?: Share }>();
   const add = (id: string, part: string, n: number, share?: Share) => {
@@ -204,7 +205,7 @@ export function topsOf(watched: Watched, readings: Kept[], by: Dimension, filter
 }
 
 /** The mean of each figure over some readings. */
-export function figuresOf(readings: Kept[]): [string, number][] {
+export function figuresOf(readings: TimedReading[]): [string, number][] {
   const found = new Map<string, [number, number]>();
   for (const { figures, dt } of readings)
     for (const [name, value] of Object.entries(figures)) {
@@ -219,15 +220,15 @@ export function figuresOf(readings: Kept[]): [string, number][] {
 }
 
 /** The reading in which most sessions waited. */
-export const worst = (readings: Kept[]): Kept | undefined =>
-  readings.reduce<Kept | undefined>((most, r) => (r.locks.length > (most?.locks.length ?? 0) ? r : most), undefined);
+export const worst = (readings: TimedReading[]): TimedReading | undefined =>
+  readings.reduce<TimedReading | undefined>((most, r) => (r.locks.length > (most?.locks.length ?? 0) ? r : most), undefined);
 
-/** Who waits for whom in a reading. */
+/** Who blocks whom in a reading. */
 export function treesOf(watched: Watched, { locks }: Reading): Waiting[] {
   const { server, texts } = watched;
   const text = (digest: string | null) => (digest === null ? "" : (texts.get(digest) ?? ""));
-  const said = (parts: (string | null)[]) => parts.filter((s): s is string => !!s);
-  // Whoever waits for several stands below one: the holder before those who only stand ahead in the queue.
+  const present = (parts: (string | null)[]) => parts.filter((s): s is string => !!s);
+  // A session that waits for several is listed below one: the holder before those who are only ahead in the queue.
   const waits = new Map<number, Lock>();
   for (const lock of locks) {
     const other = waits.get(lock.waiter);
@@ -240,7 +241,7 @@ export function treesOf(watched: Watched, { locks }: Reading): Waiting[] {
       above: String(lock.blocker),
       root: String(lock.root),
       server,
-      said: said([
+      details: present([
         lock.waited_s === null ? null : `waits for ${duration(lock.waited_s)}`,
         [lock.lock, lock.mode].filter(Boolean).join(" ") && `lock ${[lock.lock, lock.mode].filter(Boolean).join(" ")}`,
         lock.relation && `on ${lock.relation}`,
@@ -257,7 +258,7 @@ export function treesOf(watched: Watched, { locks }: Reading): Waiting[] {
       above: null,
       root: String(session),
       server,
-      said: said([
+      details: present([
         lock.blocker_state,
         lock.blocker_transaction_age_s === null ? null : `transaction open for ${duration(lock.blocker_transaction_age_s)}`,
         lock.blocker_application,

@@ -1,4 +1,4 @@
-// What the address of the page says: by what sessions are told apart, which of them are looked at, and what stands below.
+// The state in the address of the page: what distinguishes sessions, which of them are selected, and what is below.
 
 import type { Values } from "../api";
 
@@ -98,7 +98,7 @@ interface Held {
   tables: { table: string; rows: number }[];
 }
 
-/** Whether a run has anything that a database said. */
+/** Whether a run has anything that a database reported. */
 export const hasDatabase = (run: Held): boolean => run.tables.some((t) => /^db(_|$)/.test(t.table) && t.rows > 0);
 
 /** Whether a run has rows in one of these tables. */

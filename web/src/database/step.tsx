@@ -21,7 +21,7 @@ export function Step({ to, children, current, ...rest }: Props) {
     e.preventDefault();
     refine(to, true);
   };
-  // A file holds the answers of its own address only.
+  // A file holds the answers of its address only.
   if (offline) return <span class={rest.class}>{children}</span>;
   return (
     <a {...rest} href={link(path, { ...lists(query), ...to })} aria-current={current ? "true" : undefined} onClick={follow}>

@@ -18,7 +18,7 @@ export interface Top {
 /** In words, where there is nothing of a kind. */
 const NONE: Partial<Record<Dimension, string>> = { event: "no wait: on a CPU, or runnable", statement: "no statement known" };
 
-/** What is read where the address says `id`. */
+/** What is read where the address has `id`. */
 export const nameOf = (by: Dimension, id: string): string =>
   id === "(none)" ? (NONE[by] ?? "none named") : (by === "class" && partOf(id)) || id;
 
@@ -29,7 +29,7 @@ export function tops(table: TableData, by: Dimension): Top[] {
   const number = (cell: Cell) => (typeof cell === "number" ? cell : null);
   return table.rows.map((row) => {
     const id = String(row[who] ?? "");
-    const said = row[description] === null ? "" : String(row[description]);
+    const about = row[description] === null ? "" : String(row[description]);
     const parts = table.columns.flatMap((c, i) => {
       const [part, value] = [partOf(c.name), number(row[i])];
       return part && value ? [{ part, sessions: value }] : [];
@@ -37,8 +37,8 @@ export function tops(table: TableData, by: Dimension): Top[] {
     const named = nameOf(by, id);
     return {
       who: id,
-      name: by === "statement" && said ? said : named,
-      more: by === "session" ? said : "",
+      name: by === "statement" && about ? about : named,
+      more: by === "session" ? about : "",
       sessions: number(row[sessions]) ?? 0,
       share: number(row[share]),
       parts,

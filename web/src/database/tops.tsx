@@ -84,9 +84,9 @@ export function TopRows({ rows, by, state }: { rows: Top[]; by: Dimension; state
 }
 
 function Split({ row, most }: { row: Top; most: number }) {
-  const said = row.parts.map((p) => `${p.part} ${human(p.sessions, "")}`).join(", ");
+  const summary = row.parts.map((p) => `${p.part} ${human(p.sessions, "")}`).join(", ");
   return (
-    <span class="top-bar" role="img" aria-label={said || "no class"} title={said}>
+    <span class="top-bar" role="img" aria-label={summary || "no class"} title={summary}>
       {row.parts.map((p) => (
         <span key={p.part} style={{ width: `${(100 * p.sessions) / most}%`, background: paint(p.part) }} />
       ))}

@@ -1,4 +1,4 @@
-// Who waits for whom, as trees.
+// Who blocks whom, as trees.
 
 import type { TableData } from "../payload";
 import { duration } from "../units";
@@ -8,7 +8,7 @@ export interface Waiting {
   above: string | null;
   root: string;
   server: string;
-  said: string[];
+  details: string[];
   statement: string;
   below: Waiting[];
 }
@@ -23,7 +23,7 @@ export function trees(table: TableData): Waiting[] {
   };
   const all = table.rows.map((row): Waiting => {
     const lock = [text(row, "lock"), text(row, "wanted")].filter(Boolean).join(" ");
-    const said = [
+    const details = [
       text(row, "state") === "waiting" ? null : text(row, "state"),
       seconds(row, "transaction_age_s", "transaction open for"),
       seconds(row, "waited_s", "waits for"),
@@ -36,7 +36,7 @@ export function trees(table: TableData): Waiting[] {
       above: text(row, "waits_for"),
       root: text(row, "root") ?? "",
       server: text(row, "server") ?? "",
-      said: said.filter((s): s is string => !!s),
+      details: details.filter((s): s is string => !!s),
       statement: text(row, "statement") ?? "",
       below: [],
     };

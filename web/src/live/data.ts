@@ -18,7 +18,7 @@ export interface Stream {
   key: string;
   table: string;
   column: string;
-  /** What tells it apart from others of its column; empty where there is only one. */
+  /** What distinguishes it from others of its column; empty where there is only one. */
   label: string;
   values: (number | null)[];
 }
@@ -70,7 +70,7 @@ export function take(data: LiveData, tick: Tick): void {
     }
     stream.values.push(value);
   }
-  // A series that said nothing this time has a gap; one that has been silent throughout is gone.
+  // A series without a value this time has a gap; one that has been silent throughout is gone.
   for (const [key, stream] of data.streams) {
     while (stream.values.length < data.times.length) stream.values.push(null);
     if (data.times.length > KEPT) stream.values.shift();

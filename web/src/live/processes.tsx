@@ -24,7 +24,7 @@ export function busiest(streams: Stream[]): Busy[] {
   const of = (column: string) => new Map(streams.filter((s) => s.table === "process" && s.column === column).map((s) => [s.label, s]));
   const rss = of("rss_bytes");
   const all = [...of("cpu")].map(([label, stream]) => {
-    // What said nothing in a second used no CPU then.
+    // A process without a row in a second used no CPU then.
     const recent = stream.values.slice(-TICKS).map((v) => v ?? 0);
     const parts = /^(?:(\d+),)?(.*?)(?:,([^,]*))?$/s.exec(label);
     const [pid, name, user] = [parts?.[1] ?? "", parts?.[2] ?? label, parts?.[3] ?? ""];

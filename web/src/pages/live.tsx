@@ -36,7 +36,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
   const charts = asked.map((q) => ({ ...q, streams: pick(streams, q) })).filter((c) => c.streams.length > 0);
   const charted = new Set(charts.flatMap((c) => c.streams.map((s) => s.key)));
   for (const s of streams) if (s.table === "process" && !run) charted.add(s.key);
-  // The list of processes stands before the charts.
+  // The list of processes comes before the charts.
   const beside = streams.some((s) => s.table === "process") ? 1 : 0;
   return (
     <main id="main" tabIndex={-1}>

@@ -113,8 +113,8 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const left = all.map((s) => ({ ...s, panels: s.panels.filter((p) => !above.has(p.id)) }));
   const sections = left.filter((s) => s.panels.length > 0);
   // A run of one tool's output is silent about most things: these are named at the end, in a line each.
-  const told = sections.filter((s) => !silent(s, runs));
-  const still = sections.filter((s) => !told.includes(s));
+  const shown = sections.filter((s) => !silent(s, runs));
+  const still = sections.filter((s) => !shown.includes(s));
   const loud = (findings.data?.found ?? []).filter((f) => f.kind !== "information");
   const evidence = new Set(loud.flatMap((f) => f.ask ?? []));
   const ready = (first !== null && explained.data !== undefined && findings.data !== undefined) || !patient;
@@ -136,7 +136,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
           { id: "answer", title: "Answer" },
           ...(range && runs.length === 1 && !offline ? [{ id: "different", title: "Different here" }] : []),
           { id: "findings", title: "Findings" },
-          ...told,
+          ...shown,
         ]}
         drawn={ready}
         tools={
@@ -157,7 +157,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
           {!offline && <Different runs={runs} />}
           {findings.data && <Findings all={findings.data} panels={all.flatMap((s) => s.panels)} runs={runs} />}
           {ready &&
-            told.map((s) => (
+            shown.map((s) => (
               <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} evidence={evidence} onKnown={() => look(0)} />
             ))}
           {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}

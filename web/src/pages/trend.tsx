@@ -148,7 +148,7 @@ function Followed({ found, query }: { found: Trend; query: URLSearchParams }) {
         <div ref={chart}>
           <Steps found={found} byTime={byTime} picked={picked} onPick={pick} />
         </div>
-        <Told found={found} />
+        <ChangeSummary found={found} />
       </article>
       <Picked found={found} picked={picked} />
       <Points found={found} picked={picked} onPick={pick} />
@@ -158,7 +158,7 @@ function Followed({ found, query }: { found: Trend; query: URLSearchParams }) {
 
 const MINIMUM = 10;
 
-function Told({ found }: { found: Trend }) {
+function ChangeSummary({ found }: { found: Trend }) {
   if (found.points.length < MINIMUM) return <p class="quiet">{`Change detection needs at least ${MINIMUM} runs.`}</p>;
   if (found.changes.length === 0) return <p class="quiet">No significant change point.</p>;
   return (

@@ -1,4 +1,4 @@
-// What the API says about the runs of a store, and the state of the list in the address.
+// What the API has about the runs of a store, and the state of the list in the address.
 
 import type { Values } from "../api";
 import type { ListedRun } from "../api.gen";
@@ -19,7 +19,7 @@ function midnight(day: string | null, later: number): string | null {
   return begin.toISOString();
 }
 
-/** Results that say most about a run, as far as their names tell. */
+/** Results that are most useful about a run, judged by their names. */
 const TELLING = ["throughput", "tps", "p95", "p99", "latency", "elapsed", "user_time", "max_rss"];
 
 /** Results to show when nothing was chosen. */

@@ -11,21 +11,21 @@ interface Going {
   size: number;
 }
 
-/** Sends one file; `told` hears how much has gone. XMLHttpRequest, because fetch does not say. */
-function sendFile(file: File, told: (sent: number) => void): Promise<string[]> {
+/** Sends one file; `report` hears how much has gone. XMLHttpRequest, because fetch does not say. */
+function sendFile(file: File, report: (sent: number) => void): Promise<string[]> {
   return new Promise((done, fail) => {
     const request = new XMLHttpRequest();
     request.open("POST", link("/api/v1/import", { filename: file.name }));
     request.setRequestHeader("X-Fenxi", "1");
     request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.upload.onprogress = (e) => told(e.loaded);
+    request.upload.onprogress = (e) => report(e.loaded);
     request.onerror = () => fail(new Error("the server does not answer"));
     request.onload = () => {
       let answer: { runs?: string[]; error?: string } = {};
       try {
         answer = JSON.parse(request.responseText);
       } catch {
-        // Told below by its status.
+        // Reported below by its status.
       }
       if (request.status < 300 && answer.runs) done(answer.runs);
       else fail(new Error(answer.error ?? `the server answers ${request.status}`));

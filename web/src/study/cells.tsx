@@ -134,13 +134,13 @@ export function Cells({ report, response }: { report: Report; response: Response
 }
 
 export function Interactions({ response }: { response: Response }) {
-  const told = response.interactions;
+  const shown = response.interactions;
   return (
     <>
       <h3 class="part-title">Interactions</h3>
-      {told.length === 0 && <p class="quiet">No significant interaction between two factors.</p>}
+      {shown.length === 0 && <p class="quiet">No significant interaction between two factors.</p>}
       <ul class="findings">
-        {told.map((i) => (
+        {shown.map((i) => (
           <li class="finding" key={i.factors.join()}>
             <h3>{`The effect of ${i.factors[1]} depends on ${i.factors[0]}`}</h3>
             <p class="said">{`From the first to the last level of ${i.factors[1]} ${response.name} changes ${i.effects.map(([level, ratio]) => `×${ratio.toFixed(2)} at ${i.factors[0]} ${level}`).join(", ")} (p ${i.p < 0.001 ? "< 0.001" : i.p.toFixed(3)}).`}</p>

@@ -73,7 +73,7 @@ test("an address is short and readable", () => {
   assert.equal(place.value.query.get("run"), "a");
 });
 
-test("a request that began before a change answers nobody who asks after it", async () => {
+test("a request that began before a change answers no one who asks after it", async () => {
   const [{ ask, change, peek, request }] = await load(["api.ts"]);
   const open = [];
   globalThis.fetch = (_url, init = {}) =>

@@ -18,7 +18,7 @@ const table = {
   ],
 };
 
-test("shares of what comes and goes are added up for each lane, the greatest lanes alone", () => {
+test("shares of what comes and goes are added up for each lane, the largest lanes alone", () => {
   const sql = statement({ table, column: "cpu", by: "comm" });
   assert.match(sql, /sum\("cpu"\) AS "cpu"/);
   assert.match(sql, /LIMIT 48/);
@@ -42,7 +42,7 @@ test("a coarse value holds for all finer bins that it covers", () => {
   assert.deepEqual(resampled([1, 2], coarse, [5, 10, 15, 20, 25]), [1, 1, 2, 2, null]);
 });
 
-test("changes are said so that their size is seen", () => {
+test("changes are worded so that their size is seen", () => {
   assert.equal(changeOf({ change: 2.2, inside: 3.2, rest: 1, unit: "" }), "×3.2");
   assert.equal(changeOf({ change: -0.4, inside: 0.6, rest: 1, unit: "" }), "−40%");
   assert.equal(changeOf({ change: null, inside: 5, rest: 0, unit: "" }), "new");

@@ -40,7 +40,7 @@ test("a share has a sign and as many digits as it deserves", () => {
   assert.equal(text(-1), "−100%");
   assert.equal(text(9.99), "+999%");
   assert.equal(text(11.4), "×12", "twelve times as much");
-  assert.equal(text(-12), "−1200%", "of another sign than the first mean: no factor says that");
+  assert.equal(text(-12), "−1200%", "of another sign than the first mean: no factor expresses that");
   assert.equal(percent(0.00001), "0.00%");
 });
 

@@ -7,7 +7,7 @@ import { load } from "./load.mjs";
 const [state, { tops }, { trees, behind }] = await load(["database/state.ts", "database/toplist.ts", "database/trees.ts"]);
 const looked = (text) => state.looked(new URLSearchParams(text));
 
-test("an address says what is looked at, and what it cannot mean is as if it were not there", () => {
+test("an address has what is selected, and what it cannot mean is as if it were not there", () => {
   assert.deepEqual(looked("run=r&by=weather&below=moon&at=soon&class="), looked("run=r"));
   const { by, filters, below, at } = looked("by=session&event=tuple&below=disk&at=12.5");
   assert.deepEqual([by, filters, below, at], ["session", { event: "tuple" }, "disk", 12.5]);
@@ -73,7 +73,7 @@ test("sessions stand below those that they wait for", () => {
   assert.equal(behind(root), 3);
 });
 
-test("a cycle is opened, and whoever waits for somebody who is not there begins a tree", () => {
+test("a cycle is opened, and a session that waits for one that is not there begins a tree", () => {
   const all = trees(edges([1, 2], [2, 3], [3, 1], [9, 8]));
   const count = (nodes) => nodes.reduce((sum, n) => sum + 1 + behind(n), 0);
   assert.equal(count(all), 4);

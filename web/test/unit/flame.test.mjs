@@ -104,7 +104,7 @@ test("a search counts every sample once, and the whole is no frame", () => {
   assert.equal(isFound(root, "all"), false);
 });
 
-test("a stack without an end is cut, and its last frame says how much is missing", () => {
+test("a stack without an end is cut, and its last frame has the number of missing ones", () => {
   const stack = Array.from({ length: 100_000 }, (_, i) => `f${i}`).join(";");
   const root = tree([
     [stack, 3],

@@ -46,7 +46,7 @@ test("of very many series the largest are shown", () => {
   assert.deepEqual([shown[0], shown[11]], ["p18/cpu", "p29/cpu"]);
 });
 
-test("a tick says how many values were left out", () => {
+test("a tick has the number of values left out", () => {
   const data = { times: [], streams: new Map(), leftOut: 0 };
   take(data, { t_ms: 1000, values: { "cpu.usr[0]": 1 }, left_out: 7 });
   assert.deepEqual([data.leftOut, data.streams.get("cpu.usr[0]").label], [7, "0"]);

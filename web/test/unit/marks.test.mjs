@@ -1,10 +1,10 @@
-// Moments on charts: what stands together is one line, and what matters is told first.
+// Moments on charts: close ones are one line, and what matters is listed first.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const [{ clusters, momentsOf, told }] = await load(["marks.ts"]);
+const [{ clusters, describe, momentsOf }] = await load(["marks.ts"]);
 
 const moment = (from, place, text, more = {}) => ({ run: 0, from, to: from, events: 1, kind: "log", place, text, ...more });
 
@@ -20,9 +20,9 @@ test("moments that cannot be told apart are one line, the most important first",
   );
 });
 
-test("what happened about a moment is told, and how often", () => {
-  const all = [moment(10, 3, "reset", { to: 12, events: 4 }), moment(11, 1, "switched over"), moment(90, 1, "far away")];
-  assert.deepEqual(told(all, 11, 0.5, []), ["0:11 switched over", "0:10 reset (4 until 0:12)"]);
+test("what happened about a moment is listed, and how often", () => {
+  const all = [moment(10, 3, "reset", { to: 12, events: 4 }), moment(11, 1, "switched over"), moment(90, 1, "much later")];
+  assert.deepEqual(describe(all, 11, 0.5, []), ["0:11 switched over", "0:10 reset (4 until 0:12)"]);
 });
 
 test("rows of the question become moments of their runs", () => {

@@ -71,7 +71,7 @@ test("picked runs fall into two groups by name, else by a label of two values, e
   assert.deepEqual(ids(halves([run("a", 1, "x")])), ["a", ""]);
 });
 
-test("rows sort by number, and by text with its numbers; what is missing stands last both ways", () => {
+test("rows sort by number, and by text with its numbers; what is missing comes last both ways", () => {
   const sort = (cells, down) =>
     table
       .sorted(
@@ -106,7 +106,7 @@ test("cells are missing, digit by digit, or scaled", () => {
   assert.equal(table.cellText("", "", false), "");
 });
 
-test("a column of units says those of its row, but not of counts", () => {
+test("a column of units shows those of its row, but not of counts", () => {
   const column = (name, unit, numeric) => ({ name, unit, numeric, whole: false });
   const answer = {
     columns: [column("value", "", true), column("unit", "", false), column("n", "", true), column("t", "s", true)],

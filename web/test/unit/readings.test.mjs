@@ -70,7 +70,7 @@ function watched() {
   return { servers, s: servers.get("s") };
 }
 
-test("servers are apart, and one that is lost says so", () => {
+test("servers are apart, and one that is lost is marked", () => {
   const { servers, s } = watched();
   assert.equal(s.readings.length, 2);
   assert.equal(servers.get("t").trouble, "connection lost");
@@ -108,7 +108,7 @@ test("lists are means over the time range, idle sessions are no work", () => {
   ]);
 });
 
-test("each session stands once, below its holder", () => {
+test("each session is listed once, below its holder", () => {
   const { s } = watched();
   const [root, ...others] = treesOf(s, worst(s.readings));
   assert.equal(others.length, 0);
@@ -121,5 +121,5 @@ test("each session stands once, below its holder", () => {
     root.below[0].below.map((n) => n.session),
     ["3"],
   );
-  assert.match(root.said.join(), /idle in transaction.*clerk/);
+  assert.match(root.details.join(), /idle in transaction.*clerk/);
 });

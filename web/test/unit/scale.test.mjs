@@ -14,7 +14,7 @@ test("a linear scale goes there and back, and its ticks are round", () => {
   assert.deepEqual(scale.ticks, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
 });
 
-test("a scale that stands upright counts pixels from above", () => {
+test("a vertical scale counts pixels from above", () => {
   const scale = linear([0, 100], [340, 0]);
   assert.equal(scale.at(0), 340);
   assert.equal(scale.at(100), 0);
@@ -29,7 +29,7 @@ test("ticks go through zero, not around it", () => {
   );
 });
 
-test("one value alone stands in the middle", () => {
+test("one value alone is in the middle", () => {
   const scale = linear([5, 5], [0, 100]);
   assert.deepEqual(scale.domain, [4.5, 5.5]);
   assert.equal(scale.at(5), 50);

@@ -22,7 +22,7 @@ const STATEMENTS = {
   total: 3,
 };
 
-test("a statement stands first, and what is the same or missing in all rows is said once", () => {
+test("a statement comes first, and what is the same or missing in all rows is shown once", () => {
   const { order, constant, empty } = layout(STATEMENTS);
   assert.deepEqual(
     order.map((i) => STATEMENTS.columns[i].name),
@@ -72,7 +72,7 @@ test("noise and bursts have no trend, and nothing falls by more than all of it",
   assert.equal(trendOf([1, 2]), null);
 });
 
-test("the last bin ends with the run, and says so where it was short", () => {
+test("the last bin ends with the run, with its length where it was short", () => {
   const time = { t0: 1, step: 1, n: 7 };
   assert.deepEqual(timesOf(time, [{ duration_s: 6.28 }]), [1, 2, 3, 4, 5, 6, 6.28]);
   assert.deepEqual(timesOf(time, [{ duration_s: 7 }]).at(-1), 7);

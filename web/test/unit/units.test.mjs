@@ -29,7 +29,7 @@ test("zero has no sign and no fraction, whatever its unit", () => {
   }
 });
 
-test("a unit that is a word stands apart from its prefix", () => {
+test("a unit that is a word is separate from its prefix", () => {
   assert.equal(human(2500, "frames"), "2.50 k frames");
   assert.equal(human(12.5, "frames"), "12.5 frames");
   assert.equal(human(2500, "W"), "2.50 kW");

@@ -1,9 +1,9 @@
-//! Licence texts, each kept once. Most packages carry one of three texts under a line of their own that says whose it is:
+//! Licence texts, each kept once. Most packages carry one of three texts under a line with its owner:
 //! that line stays with the package, and the text is shared.
 
 use std::collections::BTreeMap;
 
-/// The texts, in the order in which they came, and where each is found by what it says.
+/// The texts, in the order in which they came, and where each is found by its content.
 #[derive(Default)]
 pub struct Texts {
     pub all: Vec<String>,
@@ -70,7 +70,7 @@ pub fn notices(text: &str) -> Vec<Notice> {
     vec![Notice { head: Vec::new(), body: text.trim_matches('\n').trim_end().to_owned() }]
 }
 
-/// The Apache licence, without its appendix on how to use it, and what stands behind it.
+/// The Apache licence, without its appendix on how to use it, and what follows it.
 fn apache(text: &str) -> Option<Vec<Notice>> {
     let start = text.find("Apache License")?;
     let (body, tail) = text.split_once(APACHE_END)?;

@@ -23,7 +23,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Whether a line is of interest to whoever runs the tests.
+    /// Whether a line is of interest to the user.
     pub fn shows(&mut self, line: &str) -> bool {
         if line.starts_with("SKIPPED") {
             self.skipped.push(line.to_owned());

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Job {
     /// As `load/it`.
     pub program: String,
-    /// What tells it from other jobs of the program; with a space before it.
+    /// What distinguishes it from other jobs of the program; with a space before it.
     pub part: &'static str,
     pub command: Command,
     /// How many tests it runs at once.
@@ -116,7 +116,7 @@ impl Running {
     }
 }
 
-/// A file for output. At its end is written, whoever shares it.
+/// A file for output. Writers that share it write at its end.
 fn emptied(path: &Path) -> Result<Stdio> {
     File::create(path)?;
     Ok(OpenOptions::new().append(true).open(path)?.into_parts().0.into())

@@ -1,4 +1,4 @@
-//! The test programs: cargo builds them and says where they are; each lists its tests.
+//! The test programs: cargo builds them and reports where they are; each lists its tests.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::pool::Job;
 use crate::{ci::cargo, repository::Repository};
 
-/// What cargo tells a program of its package: the variable behind `CARGO_PKG_`, and the member of the metadata.
+/// What cargo passes to a program about its package: the variable behind `CARGO_PKG_`, and the member of the metadata.
 const FACTS: &[(&str, &str)] = &[
     ("NAME", "name"),
     ("VERSION", "version"),
@@ -101,7 +101,7 @@ impl Programs {
 }
 
 impl Program {
-    /// One that a message of cargo says was built.
+    /// One that a message of cargo lists as built.
     fn of(message: &Value, package: &Value) -> Option<Program> {
         if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
             return None;
@@ -171,7 +171,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// What cargo says of a package to its programs, nothing where the package says nothing.
+/// What cargo passes about a package to its programs, empty where the package does not set it.
 fn facts(package: &Value) -> impl Iterator<Item = (&'static str, String)> {
     let fact = |(name, member): &(&'static str, &str)| (*name, text(&package[*member]).to_owned());
     let version = text(&package["version"]);

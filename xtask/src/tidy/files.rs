@@ -1,7 +1,7 @@
 //! Which files of a crate use which: no circle of more than three, and short walks through them.
 //!
-//! A file uses another one when it names an item of it: in a `use`, or by a path that begins with `crate`, `self`, `super` or a
-//! module of its own. A name that another file re-exports counts for the file that defines it. Declaring a module and
+//! A file uses another one when it names an item of it: in a `use`, or by a path that begins with `crate`, `self`, `super` or one
+//! of its modules. A name that another file re-exports counts for the file that defines it. Declaring a module and
 //! re-exporting its items are no use of it. Tests are left out.
 //!
 //! A circle is a set of files each of which reaches every other one. A module and the modules inside it are one thing with
@@ -53,7 +53,7 @@ pub fn circles(repository: &Repository) -> Result<Vec<String>> {
     let text = |(folder, files): &(String, Vec<String>)| format!("{folder}: {}", files.join(" "));
     let new = found
         .difference(&listed)
-        .map(|circle| format!("{}; move what they share into a file of its own, below them", text(circle)));
+        .map(|circle| format!("{}; move what they share into another file, below them", text(circle)));
     let gone = listed.difference(&found).map(|circle| {
         format!("{CIRCLES}: no longer a circle of exactly these files: {}; remove or shorten it", text(circle))
     });

@@ -56,7 +56,7 @@ pub fn described(repository: &Repository) -> Result<Vec<String>> {
     let crates = repository.crates()?;
     let names = crates.iter().filter_map(|c| c.folder.strip_prefix("crates/"));
     let missing = names.filter(|name| !page.contains(&format!("**{name}**")));
-    Ok(missing.map(|name| format!("{ARCHITECTURE}: says nothing of the crate {name}")).collect())
+    Ok(missing.map(|name| format!("{ARCHITECTURE}: does not describe the crate {name}")).collect())
 }
 
 /// Folders of `cli` whose files name no command: commands themselves, and what several of them take.

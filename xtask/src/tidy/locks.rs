@@ -1,4 +1,4 @@
-//! What is locked is pinned by checksum, and comes from where it is said to come: otherwise a lock file is a wish.
+//! What is locked is pinned by checksum, and comes from its declared source: otherwise a lock file is a wish.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::repository::Repository;
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 const NPM: &str = "https://registry.npmjs.org/";
 
-/// Complains about crates and npm packages without a checksum or from elsewhere, and about ranges in place of versions.
+/// Complains about crates and npm packages without a checksum or from another source, and about ranges in place of versions.
 pub fn check(repository: &Repository) -> Result<Vec<String>> {
     let mut complaints = crates(&repository.read("Cargo.lock")?.parse()?);
     complaints.extend(npm(&serde_json::from_str(&repository.read("web/package-lock.json")?)?));

@@ -35,7 +35,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/record/src/command.rs", "a child's signal mask is set between fork and exec"),
     ("crates/source/src/perf.rs", "perf_event_open(2), to count only"),
     ("crates/source/src/residency/pages.rs", "cachestat, and mincore over a mapping, have no safe wrapper"),
-    ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),
+    ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are available by an ioctl only"),
     ("crates/store/tests/it/full_disk.rs", "mount(2), without a feature of a dependency more"),
     ("crates/ebpf/src/cost.rs", "what libbpf-rs has no call for: measuring programs"),
     ("crates/ebpf/src/drain.rs", "what libbpf-rs has no call for: batches of per-CPU maps"),
@@ -62,7 +62,7 @@ fn complaints_about(text: &str, long: bool, may_be_unsafe: bool) -> Vec<String> 
     let lines: Vec<&str> = text.lines().collect();
     let mut complaints = Vec::new();
     if !lines.first().is_some_and(|l| l.starts_with("//!")) {
-        complaints.push(":1: does not begin with a `//!` that says why the file exists".to_owned());
+        complaints.push(":1: does not begin with a `//!` on why the file exists".to_owned());
     }
     if lines.len() > MAX_FILE && !long {
         complaints.push(format!(":{}: more than {MAX_FILE} lines", lines.len()));
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_file_without_a_reason_is_found() {
         let complaints = complaints_about("use std::fmt;\n", false, false);
-        assert_eq!(complaints, [":1: does not begin with a `//!` that says why the file exists"]);
+        assert_eq!(complaints, [":1: does not begin with a `//!` on why the file exists"]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn tree(repository: &Repository) -> Result<String> {
 }
 
 fn many(tree: &str) -> Option<String> {
-    // A name and a version; the rest says where it is, or that it was listed before.
+    // A name and a version; the rest is its place, or that it was listed before.
     let crates: BTreeSet<Vec<&str>> = tree.lines().map(|line| line.split(' ').take(2).collect()).collect();
     let count = crates.len();
     (count > MOST_CRATES).then(|| format!("Cargo.lock: fenxi-cli consists of {count} crates, more than {MOST_CRATES}"))

@@ -3,14 +3,14 @@
 /// What a part of a latency is spent on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name, which is also what it is told by.
+    /// Its name, which also identifies it.
     pub name: &'static str,
     /// Classes of activity and of wait events that are it, in lower case: the first is the catalogue's, the others are
     /// imports'.
     pub words: &'static [&'static str],
     /// The kind that it is a share of.
     pub whole: Option<&'static str>,
-    /// Whether sessions of the server wait in it, so that a source that sees all waits tells that there was none.
+    /// Whether sessions of the server wait in it, so that a source that sees all waits shows that there was none.
     pub is_wait: bool,
     /// What it is.
     pub about: &'static str,
@@ -19,7 +19,7 @@ pub struct Kind {
 /// What no part accounts for.
 pub const RESIDUAL: &str = "other (residual)";
 
-/// The names by which other code tells kinds.
+/// The names by which other code refers to kinds.
 pub mod name {
     /// See [`super::KINDS`].
     pub const LAG: &str = "driver lag";
@@ -175,7 +175,7 @@ mod tests {
             ("timeout", name::TIMEOUT),
             ("extension", name::EXTENSION),
             ("protocol", name::PROTOCOL),
-            // Oracle's, as imports have them; what nobody knows is a wait all the same.
+            // Oracle's, as imports have them; an unknown one is a wait all the same.
             ("User I/O", "user I/O"),
             ("Application", "lock"),
             ("zebra", name::OTHER),

@@ -1,4 +1,4 @@
-//! What a split does not know, and what would tell: as data, so that every page says it alike.
+//! Inputs that a breakdown lacks, and how to record them: as data, so that every page words it alike.
 
 use std::collections::BTreeSet;
 
@@ -10,42 +10,42 @@ use super::{
 };
 use crate::RunSummary;
 
-/// A share of the whole by which parts may exceed it before that is said: figures of two clocks differ that much.
+/// A share of the whole by which parts may exceed it before that is reported: figures of two clocks differ that much.
 const TOLERANCE: f64 = 0.02;
 
 /// Something that may be unknown.
-struct Lack {
+struct MissingInput {
     /// It is known where one of these parts is.
     parts: &'static [&'static str],
-    /// What is unknown, and what would tell.
+    /// What is unknown, and how to record it.
     says: &'static str,
 }
 
-const LACKS: &[Lack] = &[
-    Lack {
+const MISSING_INPUTS: &[MissingInput] = &[
+    MissingInput {
         parts: &[name::CPU, name::USER, name::SYSTEM],
         says: "CPU time of the server's processes is unknown; record on the server's host (source `process`)",
     },
-    Lack {
+    MissingInput {
         parts: &[name::RUN_QUEUE],
         says: "run-queue latency of the server's processes is unknown; record on the server's host (source `process`)",
     },
-    Lack {
+    MissingInput {
         parts: &["lock", "concurrency", name::LOCKS, name::CLIENT, name::OTHER],
         says: "what the server's sessions waited for is unknown; record with `--db URL`, or on the server's host with \
                `--source +querystat`",
     },
-    Lack {
+    MissingInput {
         parts: &[name::IDLE],
         says: "time between the statements of a transaction is unknown; record with `--db URL`",
     },
-    Lack {
+    MissingInput {
         parts: &[name::THROTTLED],
         says: "whether a CPU quota throttled the server is unknown; record on its host (source `cgroup`)",
     },
 ];
 
-/// Where samples alone tell the CPU time, what they count as such.
+/// Where only samples have the CPU time, what they count as such.
 pub(super) const ASSUMED: &str =
     "on CPU is assumed: samples count an active session without a wait event, which may wait for a CPU as well";
 
@@ -62,15 +62,15 @@ pub(super) fn notes(
         _ => format!("{}: ", which.iter().map(|i| titles[*i]).collect::<Vec<_>>().join(", ")),
     };
     let mut said: Vec<(Vec<usize>, String)> = Vec::new();
-    // What is so of several groups is said once.
+    // What is so of several groups is reported once.
     let mut say = |which: Vec<usize>, says: &str| match said.iter_mut().find(|(_, text)| text == says) {
         Some((of, _)) => of.extend(which),
         None if which.is_empty() => {}
         None => said.push((which, says.to_owned())),
     };
     let all = || 0..groups.len();
-    for lack in LACKS {
-        say(all().filter(|i| !lack.parts.iter().any(|part| known[*i].contains(part))).collect(), lack.says);
+    for input in MISSING_INPUTS {
+        say(all().filter(|i| !input.parts.iter().any(|part| known[*i].contains(part))).collect(), input.says);
     }
     let on_cpu = split.parts.iter().filter(|part| part.name == name::CPU);
     let sampled: Vec<usize> =

@@ -4,9 +4,9 @@
 //! the time that a transaction spends on it. Only sessions of the server count, and the driver's own figures: what else runs on
 //! the machine is no part of a transaction.
 
+mod attribution;
 mod kinds;
 mod missing;
-mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use fenxi_model::Unit;
 
 use crate::{Interval, RunSummary, bootstrap, paired::mean_interval, sample::mean};
 
+pub use attribution::{Attribution, Measured, Quota, Source, attribute};
 pub use kinds::{KINDS, Kind, RESIDUAL, name as kind_name, of_class};
-pub use taken::{Measured, Quota, Source, Taken, take};
 
 /// The times that are split.
 pub mod whole {
@@ -82,14 +82,14 @@ pub struct Split {
     pub whole: Part,
     /// The parts; the last one is the residual.
     pub parts: Vec<Part>,
-    /// What is unknown, or makes the parts doubtful, and what would tell.
+    /// What is unknown, or makes the parts doubtful, and how to record it.
     pub notes: Vec<String>,
     /// Parts that are known to take no time in any run, and thus are not among `parts`.
     pub absent: Vec<&'static str>,
 }
 
 /// One run: the whole and the parts that are known of it, with how each was measured.
-struct Known {
+struct KnownParts {
     whole: f64,
     parts: BTreeMap<&'static str, (f64, String)>,
     /// What was taken off sampled waits, as it was in the run queue.
@@ -105,14 +105,14 @@ pub fn explain(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     latencies(groups).or_else(|| elapsed(groups)).or_else(|| db_time(groups))
 }
 
-/// Fewer active sessions on average are next to nobody: what share of them waits tells nothing.
+/// Fewer active sessions on average are next to none: their share of waits means nothing.
 const LEAST_SESSIONS: f64 = 0.05;
 
 /// Splits the time of the sessions of each of `groups`: how many of them were at what on average. None where some run shows none.
 pub fn db_time(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
-    let known = |run: &RunSummary| -> Option<Known> {
+    let known = |run: &RunSummary| -> Option<KnownParts> {
         let whole: f64 = run.sessions.values().map(|(sessions, _)| sessions).sum();
-        (whole >= LEAST_SESSIONS).then(|| Known { whole, parts: run.sessions.clone(), overlap: 0.0 })
+        (whole >= LEAST_SESSIONS).then(|| KnownParts { whole, parts: run.sessions.clone(), overlap: 0.0 })
     };
     let mut known = read(groups, known).filter(|groups| groups.iter().all(|runs| !runs.is_empty()))?;
     join_shares(&mut known);
@@ -139,19 +139,19 @@ pub fn db_time(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
 }
 
 fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
-    let known = |run: &RunSummary| -> Option<Known> {
+    let known = |run: &RunSummary| -> Option<KnownParts> {
         let of = run.transactions.as_ref().filter(|of| of.per_s > 0.0 && of.latency_ms.is_finite())?;
-        let part = |(name, taken): (&'static str, Taken)| {
-            let divided = taken.divided.filter(|by| *by != taken.measured);
+        let part = |(name, time): (&'static str, Attribution)| {
+            let divided = time.divided.filter(|by| *by != time.measured);
             let divided = divided.map(|by| format!(", divided as {}", by.word())).unwrap_or_default();
-            (name, (1e3 * taken.time / of.per_s, format!("{}{divided}", taken.measured.word())))
+            (name, (1e3 * time.time / of.per_s, format!("{}{divided}", time.measured.word())))
         };
-        let mut taken = take(&of.sources, of.quota);
+        let mut taken = attribute(&of.sources, of.quota);
         let sessions = of.per_s * of.latency_ms / 1e3;
-        let overlap = taken::without_overlap(&mut taken, &of.sources, sessions);
-        taken::bound(&mut taken, sessions);
+        let overlap = attribution::without_overlap(&mut taken, &of.sources, sessions);
+        attribution::bound(&mut taken, sessions);
         let overlap = 1e3 * overlap / of.per_s;
-        Some(Known { whole: of.latency_ms, parts: taken.into_iter().map(part).collect(), overlap })
+        Some(KnownParts { whole: of.latency_ms, parts: taken.into_iter().map(part).collect(), overlap })
     };
     let mut known = read(groups, known)?;
     let ran: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
@@ -168,8 +168,8 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
 }
 
 /// Which kinds each group knows.
-fn names(groups: &[Vec<Known>]) -> Vec<BTreeSet<&'static str>> {
-    let of_all = |runs: &Vec<Known>| -> BTreeSet<&'static str> {
+fn names(groups: &[Vec<KnownParts>]) -> Vec<BTreeSet<&'static str>> {
+    let of_all = |runs: &Vec<KnownParts>| -> BTreeSet<&'static str> {
         let in_all = |name: &&str| runs.iter().all(|run| run.parts.contains_key(name));
         runs.iter().flat_map(|run| run.parts.keys().copied()).filter(in_all).collect()
     };
@@ -177,7 +177,7 @@ fn names(groups: &[Vec<Known>]) -> Vec<BTreeSet<&'static str>> {
 }
 
 /// Where a run knows a time as a whole only, the others' shares of it are added up, so that like is compared with like.
-fn join_shares(groups: &mut [Vec<Known>]) {
+fn join_shares(groups: &mut [Vec<KnownParts>]) {
     for whole in KINDS.iter().filter(|kind| kind.shares().next().is_some()) {
         let mut runs = groups.iter().flatten();
         if !runs.any(|run| run.parts.contains_key(whole.name)) {
@@ -209,7 +209,7 @@ pub mod waits {
 
 /// Among what a command waited for, the mean number of its threads that were at work at a moment: the parts are those of one of them.
 pub const AT_WORK: &str = "threads at work";
-/// With more threads at work than this, that is said.
+/// With more threads at work than this, that is reported.
 const SEVERAL: f64 = 1.1;
 
 /// What a command waits for: the word of looks at its threads, the part, and what it is; the first one is no look.
@@ -239,10 +239,10 @@ const WAITS: &[(&str, &str, &str)] = &[
 /// The CPU times of a command, what it waited for, and what remains of its elapsed time, in seconds.
 fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     let on_cpu = [(kinds::name::USER, waits::USER, "user_time"), (kinds::name::SYSTEM, waits::SYSTEM, "system_time")];
-    let known = |run: &RunSummary| -> Option<Known> {
+    let known = |run: &RunSummary| -> Option<KnownParts> {
         let result = |name: &str| run.results.get(name).filter(|o| o.unit == "s").map(|o| o.value);
         let whole = result("elapsed")?;
-        // Where nobody looked at its threads, several on CPUs at once are all that is known.
+        // Without samples of its threads, several on CPUs at once are all that is known.
         let used: f64 = on_cpu.iter().filter_map(|(.., of)| result(of)).sum();
         let of_elapsed = if used > whole { whole / used } else { 1.0 };
         let part = |(name, word, of): (&'static str, &str, &str)| {
@@ -261,7 +261,7 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
             parts.insert(name, (time, how.word().to_owned()));
             rest -= time;
         }
-        Some(Known { whole, parts, overlap: 0.0 })
+        Some(KnownParts { whole, parts, overlap: 0.0 })
     };
     let mut known = read(groups, known)?;
     // What one run of several waited for and another did not took no time there.
@@ -293,14 +293,17 @@ fn several(runs: &[RunSummary]) -> Option<String> {
     Some(format!("{at_work:.1} threads were at work at a moment: each part is its share of all their time"))
 }
 
-fn read(groups: &[(&str, &[RunSummary])], of: impl Fn(&RunSummary) -> Option<Known>) -> Option<Vec<Vec<Known>>> {
+fn read(
+    groups: &[(&str, &[RunSummary])],
+    of: impl Fn(&RunSummary) -> Option<KnownParts>,
+) -> Option<Vec<Vec<KnownParts>>> {
     groups.iter().map(|(_, runs)| runs.iter().map(&of).collect()).collect()
 }
 
 fn split(
     what: &'static str,
     unit: Unit,
-    groups: &[Vec<Known>],
+    groups: &[Vec<KnownParts>],
     names: &[&'static str],
     about: impl Fn(&str) -> &'static str,
 ) -> Split {
@@ -316,7 +319,7 @@ fn split(
             let values = values.iter().flatten();
             rest.iter_mut().zip(values).for_each(|(rest, value)| *rest = difference(*rest, *value));
         }
-        let how = |(runs, values): (&Vec<Known>, &Option<Vec<f64>>)| {
+        let how = |(runs, values): (&Vec<KnownParts>, &Option<Vec<f64>>)| {
             let words: BTreeSet<&str> =
                 runs.iter().filter_map(|r| r.parts.get(name)).map(|(_, how)| how.as_str()).collect();
             values.as_ref().map(|_| words.into_iter().collect::<Vec<_>>().join("; "))
@@ -333,7 +336,7 @@ fn split(
 }
 
 /// What each run of a group has of a part; None where one of them does not know it.
-fn values_of(runs: &[Known], name: &str) -> Option<Vec<f64>> {
+fn values_of(runs: &[KnownParts], name: &str) -> Option<Vec<f64>> {
     runs.iter().map(|run| run.parts.get(name).map(|(time, _)| *time)).collect()
 }
 

@@ -78,7 +78,7 @@ fn cpu_time_of_several_threads_is_its_part_of_the_time_that_passed() {
     let expected = [("on CPU, user", 8.8), ("on CPU, system", 0.2), ("run queue", 1.0), (RESIDUAL, 0.0)];
     assert_eq!(means(&split, 0), expected);
     assert_eq!(split.notes, ["4.0 threads were at work at a moment: each part is its share of all their time"]);
-    // Where nobody looked, they ran at once: no part is more than the whole.
+    // Without samples, they ran at once: no part is more than the whole.
     let split = explain(&[("A", &[run(&[])])]).unwrap();
     let sum: f64 = split.parts.iter().filter_map(|part| part.means[0]).sum();
     assert!((sum - 10.0).abs() < 1e-9 && split.parts.iter().all(|part| part.means[0].unwrap() >= -1e-9));
@@ -198,9 +198,9 @@ fn where_no_load_tells_its_latency_the_time_of_sessions_is_split() {
     let split = explain(&[("A", std::slice::from_ref(&one))]).unwrap();
     assert_eq!((split.what, split.whole.means[0].map(|mean| (mean * 1e6).round() / 1e6)), (whole::DB_TIME, Some(8.4)));
     assert_eq!(means(&split, 0), [("on CPU", 0.7), ("run queue", 1.5), ("commit", 2.2), ("lock", 4.0)]);
-    // Of waits that nobody was in it is known that there were none; of a quota nothing is known.
+    // Of waits without a session it is known that there were none; of a quota nothing is known.
     assert!(split.absent.contains(&"user I/O") && !split.absent.contains(&"throttled"), "{:?}", split.absent);
-    // A repeat without a wait had none of it, and nobody is active next to nothing.
+    // A repeat without a wait had none of it, and no one is active next to nothing.
     let other = sessions(&[("on CPU", 1.0, "os"), ("run queue", 1.0, "os"), ("commit", 2.0, "sampled")]);
     let both = explain(&[("A", &[one, other])]).unwrap();
     assert_eq!(means(&both, 0), [("on CPU", 0.85), ("run queue", 1.25), ("commit", 2.1), ("lock", 2.0)]);

@@ -1,10 +1,10 @@
-//! Two groups of runs: what a comparison tells of the database with intervals and verdicts, and the means of both.
+//! Two groups of runs: the comparison of the database with intervals and verdicts, and the means of both.
 
 use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Group, Line as Compared, Request, SideBySide, windows};
 use fenxi_query::Engine;
 
-use super::{Asked, Cell, Column, DbReport, DbReportError, Line, Section, periods};
+use super::{Cell, Column, DbReport, DbReportError, Line, PeriodScope, Section, periods};
 
 /// Lines of the comparison.
 const MOST: usize = 40;
@@ -13,9 +13,9 @@ const MOST: usize = 40;
 ///
 /// # Errors
 /// As [`periods`], and when the groups cannot be compared.
-pub fn groups(engine: &Engine, asked: &[Asked; 2], named: Option<&str>) -> Result<DbReport, DbReportError> {
+pub fn groups(engine: &Engine, asked: &[PeriodScope; 2], named: Option<&str>) -> Result<DbReport, DbReportError> {
     let chosen = Chosen { by: &[], window: windows::AUTO };
-    let read = |asked: &Asked| Group::read(engine, &asked.period.selector, chosen);
+    let read = |asked: &PeriodScope| Group::read(engine, &asked.period.selector, chosen);
     let (a, b) = (read(&asked[0])?, read(&asked[1])?);
     let found = SideBySide::of(&a, &b, Request::default())?;
     let mut report = periods(engine, asked, named)?;

@@ -30,7 +30,7 @@ struct Row {
 }
 
 impl Lines<'_> {
-    /// Columns, lines and how many were left out; None where nobody has any.
+    /// Columns, lines and how many were left out; None where there are none.
     pub fn of(&self, answers: &[Answer]) -> Option<(Vec<Column>, Vec<Line>, usize)> {
         let mut lines: Vec<Line> = Vec::new();
         let mut places: FxHashMap<Vec<String>, usize> = FxHashMap::default();
@@ -103,7 +103,7 @@ impl Lines<'_> {
         (0..answer.n_rows()).filter(is_ours).map(row).collect()
     }
 
-    /// A column of an answer as cells. Numbers that have no unit of their own have that of their line.
+    /// A column of an answer as cells. Numbers without a unit have that of their line.
     fn column(&self, answer: &Answer, name: &str) -> Vec<Cell> {
         let Some(place) = answer.index_of(name) else { return vec![Cell::text(None); answer.n_rows()] };
         let column = &answer.columns[place];

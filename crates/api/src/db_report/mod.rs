@@ -55,9 +55,9 @@ pub struct Section {
     pub title: String,
     /// The question that can be asked alone, with its parameters.
     pub question: String,
-    /// Headings of what tells lines apart.
+    /// Headings of what distinguishes lines.
     pub keys: Vec<String>,
-    /// What is told of each line.
+    /// What is shown of each line.
     pub columns: Vec<Column>,
     /// The lines.
     pub lines: Vec<Line>,
@@ -70,7 +70,7 @@ pub struct Section {
 pub struct Column {
     /// Its name in the question's answer.
     pub name: String,
-    /// What stands above it.
+    /// The text above it.
     pub heading: String,
     /// Whether it has one value, and not one for each period.
     #[serde(skip)]
@@ -80,7 +80,7 @@ pub struct Column {
 /// A line.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// What tells it from others.
+    /// What distinguishes it from others.
     pub keys: Vec<String>,
     /// A statement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,8 +124,8 @@ impl Cell {
 
 /// A period that is asked about.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// What is told of it.
+pub struct PeriodScope {
+    /// What is shown of it.
     pub period: Period,
     /// Its runs.
     pub scope: Scope,
@@ -152,7 +152,7 @@ pub enum DbReportError {
 }
 
 /// The server that a report is of.
-fn server(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<String, DbReportError> {
+fn server(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> Result<String, DbReportError> {
     let mut all: Option<BTreeSet<String>> = None;
     for asked in asked {
         let answer = engine.query("SELECT DISTINCT server FROM db WHERE server IS NOT NULL", &asked.scope)?;
@@ -179,7 +179,7 @@ fn server(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<Strin
 ///
 /// # Errors
 /// When a question has no answer, or the runs have no such server.
-pub fn periods(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<DbReport, DbReportError> {
+pub fn periods(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> Result<DbReport, DbReportError> {
     let server = server(engine, asked, named)?;
     let mut sections = Vec::new();
     for spec in SECTIONS {
@@ -209,7 +209,9 @@ pub fn periods(engine: &Engine, asked: &[Asked], named: Option<&str>) -> Result<
     let periods = asked.iter().map(|asked| asked.period.clone()).collect();
     let mut remarks = Vec::new();
     if asked.len() > 1 {
-        remarks.push("One period each says nothing of chance: repeat both, and compare two groups of runs.".to_owned());
+        remarks.push(
+            "One period each gives no estimate of chance: repeat both, and compare two groups of runs.".to_owned(),
+        );
     }
     Ok(DbReport { server, periods, remarks, sections })
 }

@@ -6,7 +6,7 @@
 pub struct Measure {
     /// Its name in the question's answer.
     pub column: &'static str,
-    /// What stands above it.
+    /// The text above it.
     pub heading: &'static str,
 }
 
@@ -21,7 +21,7 @@ pub struct Spec {
     pub question: &'static str,
     /// Parameters of the question; `n` is given where it has one.
     pub params: &'static [(&'static str, &'static str)],
-    /// Columns that tell its lines apart, with headings.
+    /// Columns that distinguish its lines, with headings.
     pub keys: &'static [Measure],
     /// A column that is shown below each line.
     pub text: Option<&'static str>,

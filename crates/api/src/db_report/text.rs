@@ -77,7 +77,7 @@ impl DbReport {
 }
 
 impl Section {
-    /// What stands below the lines.
+    /// The text below the lines.
     pub(super) fn below(&self) -> String {
         match (self.more, self.question.as_str()) {
             (0, _) => String::new(),
@@ -157,7 +157,7 @@ impl Grid {
     }
 }
 
-/// A text whose middle is left out where it is too long: how it begins and ends tells most.
+/// A text whose middle is left out where it is too long: its begin and end are the most useful.
 fn shortened(text: &str, width: usize) -> String {
     let n = text.chars().count();
     if n <= width {

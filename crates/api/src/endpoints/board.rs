@@ -68,13 +68,13 @@ pub(crate) struct Part {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub asks: Option<Asked>,
+    pub asks: Option<BoardQuestion>,
 }
 
 /// A question of a board.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "BoardAsks")]
-pub(crate) struct Asked {
+pub(crate) struct BoardQuestion {
     /// The question's name; absent of one that the board brings with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<String>,
@@ -126,13 +126,13 @@ pub(crate) fn laid(context: &Context<'_>, query: &Query) -> Result<Laid, ApiErro
     Ok(Laid { name, title, runs: run::all(context, &ids)?, blocks: parts })
 }
 
-/// The requests of a question; what cannot be asked says why in its place.
-fn asked(context: &Context<'_>, asks: Asks, given: &[RunId], all: &mut Vec<RunId>) -> Asked {
+/// The requests of a question; what cannot be asked has the reason in its place.
+fn asked(context: &Context<'_>, asks: Asks, given: &[RunId], all: &mut Vec<RunId>) -> BoardQuestion {
     let named = match &asks.what {
         What::Named(name) => Some(name.clone()),
         What::Own(_) => None,
     };
-    let mut out = Asked {
+    let mut out = BoardQuestion {
         question: named,
         title: asks.title.clone(),
         request: Vec::new(),

@@ -37,7 +37,7 @@ struct Described {
     /// Whether another run has the same keys.
     #[schemars(extend("enum" = Keys::WORDS))]
     keys_are: &'static str,
-    /// Columns that tell rows of one host and moment apart.
+    /// Columns that distinguish rows of one host and moment.
     keys: Vec<&'static str>,
     columns: Vec<DescribedColumn>,
 }

@@ -25,7 +25,7 @@ pub(super) const WINDOW: Param = Param::optional(
     Kind::Text,
 );
 
-/// What [`WINDOW`] says.
+/// The meaning of [`WINDOW`].
 pub(super) fn window(query: &Query) -> &str {
     query.get("window").unwrap_or(windows::AUTO)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{ApiError, Context, Endpoint, Query, Reply, schema};
 
-/// The latest runs are looked at: others had the same things, or nobody misses them in a list to choose from.
+/// The latest runs are looked at: others had the same things, or are not missed in a list to choose from.
 const RUNS: usize = 50;
 /// Keys that are offered of one column.
 const KEYS: usize = 200;

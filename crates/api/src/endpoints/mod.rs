@@ -95,7 +95,7 @@ pub struct Endpoint {
 pub struct Param {
     /// Its name in the query.
     pub name: &'static str,
-    /// What it says.
+    /// Its text.
     pub about: &'static str,
     /// What values it has.
     pub kind: Kind,
@@ -147,7 +147,7 @@ pub enum ApiError {
     /// No run is called so.
     #[error("{text}")]
     NoRun {
-        /// What is said.
+        /// The text.
         text: String,
         /// Names like it.
         near: Vec<String>,

@@ -7,7 +7,7 @@ use super::{ApiError, Kind, Param};
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads what stands after the `?` of an address.
+    /// Reads the part after the `?` of an address.
     pub fn parse(text: &str) -> Query {
         Query(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
@@ -17,7 +17,7 @@ impl Query {
         Query(pairs.into_iter().collect())
     }
 
-    /// The query as it stands after the `?` of an address.
+    /// The query as it is after the `?` of an address.
     pub fn text(&self) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }

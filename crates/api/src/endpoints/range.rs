@@ -4,7 +4,7 @@ use fenxi_compare::InRange;
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
-/// Changes that are told unless others are asked for, and no more than these.
+/// Changes that are reported by default, and no more than these.
 const SHOWN: usize = 40;
 const MOST: usize = 1000;
 

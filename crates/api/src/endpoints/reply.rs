@@ -7,7 +7,7 @@ use super::ApiError;
 /// What an endpoint answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What the bytes are, as a header of HTTP says it.
+    /// What the bytes are, as a header of HTTP.
     pub content_type: &'static str,
     /// The answer.
     pub bytes: Vec<u8>,

@@ -39,7 +39,7 @@ impl Schemas {
     }
 }
 
-/// Without what says nothing to a reader: null for a property that is left out instead, and how wide a number is here.
+/// Without what is of no use to a reader: null for a property that is left out instead, and how wide a number is here.
 fn tidied(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("format");

@@ -9,7 +9,7 @@ use fenxi_store::Summary;
 use super::ApiError;
 use crate::pack::rounded;
 
-/// Points of a little line.
+/// Points of a sparkline.
 const POINTS: usize = 40;
 
 /// A column of a table: `cpu.usr`.
@@ -30,7 +30,7 @@ impl FromStr for Sparkline {
     }
 }
 
-/// The line of each run that has the column: the mean over all series without a key of their own where there are
+/// The line of each run that has the column: the mean over all series without a key where there are
 /// such (as all CPUs together), else over all.
 pub(super) fn of(
     engine: &Engine,

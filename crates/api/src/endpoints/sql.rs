@@ -17,7 +17,7 @@ const MOST_ROWS: usize = 1_000_000;
 pub(super) const SQL: Endpoint = Endpoint {
     path: "/api/v1/sql",
     about: "The answer to any statement that only reads, over the tables of the runs. JSON: columns, and rows as lists; \
-            `cut` tells that there are more rows than `limit`, then `total` is null. Arrow (a stream) and CSV hold the \
+            `cut` marks that there are more rows than `limit`, then `total` is null. Arrow (a stream) and CSV hold the \
             first `limit` rows.",
     params: &[
         Param::required("q", "Statement", Kind::Text),

@@ -16,7 +16,7 @@ pub(super) const STACKS_ENDPOINT: Endpoint = Endpoint {
     path: "/api/v1/stacks",
     about: "Stacks of runs, folded (frames from the outermost to the innermost, with `;` between) and summed: how many \
             samples, or seconds where only those are known. `total` counts also what is left out. Of a stack of more than \
-            1,000 frames the last one says how many more there are.",
+            1,000 frames the last one has the number of the rest.",
     params: &[
         chosen::RUN,
         chosen::FROM,
@@ -82,7 +82,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     Reply::json(&Stacks { runs: runs.into_iter().map(of_run).collect() })
 }
 
-/// A stack with no more than [`FRAMES`], and one that says how many more there were.
+/// A stack with no more than [`FRAMES`], and one with the number of the rest.
 fn bounded(stack: &str) -> String {
     match stack.match_indices(';').nth(FRAMES - 1) {
         Some((end, _)) if stack[end + 1..].contains(';') => {

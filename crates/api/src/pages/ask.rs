@@ -21,7 +21,7 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
     Ok(Page { address: format!("/ask?{}", by_id.text()), title, requests })
 }
 
-/// The request that answers: the question as it stands, a plain table, or a panel of what was changed.
+/// The request that answers: the question as it is, a plain table, or a panel of what was changed.
 pub(super) fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> {
     let sql = query.get("q").map(str::trim).or_else(|| base.map(|q| q.sql.trim()));
     let sql =

@@ -1,4 +1,4 @@
-//! `/database`: what the database servers of one run said, for a time range and the sessions that were chosen.
+//! `/database`: what the database servers of one run reported, for a time range and the sessions that were chosen.
 
 use super::{Page, Request, about, by_id, pairs, runs};
 use crate::endpoints::{ApiError, Context, Query, run};
@@ -6,7 +6,7 @@ use crate::endpoints::{ApiError, Context, Query, run};
 /// What sessions are told apart by and chosen of; `DIMENSIONS` of the front end.
 const DIMENSIONS: [&str; 8] = ["class", "event", "statement", "session", "user", "application", "client", "database"];
 
-/// What stands below sessions, with its questions; those about a session first. `QUESTIONS` of the front end.
+/// The part below sessions, with its questions; those about a session first. `QUESTIONS` of the front end.
 const BELOW: [(&str, &[&str]); 3] =
     [("process", &[]), ("file", &["io-files"]), ("disk", &["disk-util", "disk-latency", "hot-disks"])];
 

@@ -1,7 +1,7 @@
 //! Requests that each page makes to the API: the contract between the file of a page and the front end.
 //!
 //! A page is one file here and one in `web/src/pages/`. Requests are written as the front end writes them:
-//! parameters in the order in which the endpoint lists them, what says nothing left out.
+//! parameters in the order in which the endpoint lists them, defaults left out.
 
 mod ask;
 mod board;
@@ -65,7 +65,7 @@ fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Query {
     Query::of(pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())))
 }
 
-/// The query of a page whose runs are told by their ids: names may mean others tomorrow.
+/// The query of a page whose runs are given by their ids: names may mean others tomorrow.
 fn by_id(query: &Query, ids: &[RunId]) -> Query {
     let runs = ids.iter().map(|id| ("run", id.as_str()));
     pairs(runs.chain(query.pairs().filter(|(name, _)| *name != "run")))

@@ -45,7 +45,7 @@ pub(crate) fn file(embedded: &Embedded) -> Result<Vec<u8>, serde_json::Error> {
     .into_bytes())
 }
 
-/// JSON that no HTML parser can take for markup: `<` stands only within strings, where `\u003c` means the same.
+/// JSON that no HTML parser can take for markup: `<` is only within strings, where `\u003c` means the same.
 fn embeddable(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

@@ -24,8 +24,8 @@ pub fn is_large(store: &Store, run: &RunId) -> bool {
 }
 
 /// Asks what the first screen of a run shows, so that it is there when somebody looks. Before each
-/// request `go_on` is told how many of how many are done; where it says no, the rest is left to the first look. What fails
-/// fails again, and is said, when somebody looks.
+/// request `go_on` gets how many of how many are done; where it returns false, the rest is left to the first look. What fails
+/// fails again, and is reported, at the first look.
 pub fn prepare(context: &Context<'_>, run: &RunId, go_on: &mut dyn FnMut(usize, usize) -> bool) {
     let requests = pages::first_of_run(run);
     let n = requests.len();
@@ -46,7 +46,7 @@ pub fn page_file(context: &Context<'_>, address: &str) -> Result<Vec<u8>, ApiErr
     page_file_watched(context, address, &mut |_, _| ())
 }
 
-/// Like [`page_file`]; tells `watch` how long each request took.
+/// Like [`page_file`]; `watch` gets how long each request took.
 ///
 /// # Errors
 /// As [`page_file`].

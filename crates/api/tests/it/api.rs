@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use crate::synthetic::{Made, run};
 
-pub(crate) struct Asked {
+pub(crate) struct TestStore {
     _dir: tempfile::TempDir,
     pub(crate) store: Store,
     engine: Engine,
 }
 
-impl Asked {
+impl TestStore {
     /// A store with runs called so, each of 30 seconds and 4 CPUs.
-    pub(crate) fn with(names: &[&str]) -> (Asked, Vec<RunId>) {
+    pub(crate) fn with(names: &[&str]) -> (TestStore, Vec<RunId>) {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(dir.path().join("store")).unwrap();
         let made = |(i, name): (usize, &&str)| {
@@ -26,7 +26,7 @@ impl Asked {
         };
         let ids = names.iter().enumerate().map(made).collect();
         let engine = Engine::open(&store, &fenxi_query::Options::default()).unwrap();
-        (Asked { _dir: dir, store, engine }, ids)
+        (TestStore { _dir: dir, store, engine }, ids)
     }
 
     fn bytes(&self, request: &str) -> Result<(&'static str, Vec<u8>), ApiError> {
@@ -54,7 +54,7 @@ pub(crate) fn encoded(text: &str) -> String {
 
 #[test]
 fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
-    let (asked, ids) = Asked::with(&["one", "two"]);
+    let (asked, ids) = TestStore::with(&["one", "two"]);
     let (a, b) = (&ids[0], &ids[1]);
     let requests = [
         "about".to_owned(),
@@ -99,7 +99,7 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
 
 #[test]
 fn runs_are_filtered_sorted_and_given_page_by_page() {
-    let (asked, ids) = Asked::with(&["beta", "alpha", "gamma"]);
+    let (asked, ids) = TestStore::with(&["beta", "alpha", "gamma"]);
     let names = |request: &str| {
         let list = asked.json(request);
         let name = |row: &Value| row["name"].as_str().unwrap().to_owned();
@@ -132,7 +132,7 @@ fn runs_are_filtered_sorted_and_given_page_by_page() {
 
 #[test]
 fn a_part_of_a_run_has_the_values_that_are_in_it() {
-    let (asked, ids) = Asked::with(&["one"]);
+    let (asked, ids) = TestStore::with(&["one"]);
     // Once from rows, once from coarse bins that are kept.
     for coarse_from in [None, Some(100)] {
         let options = fenxi_query::Options { coarse_from, ..Default::default() };
@@ -208,7 +208,7 @@ fn agrees_with_rows(store: &Store, engine: &Engine, id: &RunId, seconds: u64) {
 
 #[test]
 fn tables_of_a_part_are_about_that_part() {
-    let (asked, ids) = Asked::with(&["one"]);
+    let (asked, ids) = TestStore::with(&["one"]);
     let rows = |part: &str| {
         let sql = encoded(
             "SELECT run, count(*) AS n, any_value(duration_s) AS s FROM cpu JOIN runs USING (run) GROUP BY run",
@@ -225,7 +225,7 @@ fn tables_of_a_part_are_about_that_part() {
 
 #[test]
 fn a_statement_becomes_a_chart_from_what_its_answer_has() {
-    let (asked, ids) = Asked::with(&["one", "two"]);
+    let (asked, ids) = TestStore::with(&["one", "two"]);
     let sql = encoded("SELECT t, cpu, usr FROM cpu WHERE cpu IS NOT NULL; -- all of them");
     let panel = asked.json(&format!("panel?sql={sql}&chart=line&run={}", ids[0]));
     assert_eq!((&panel["series"], &panel["values"], &panel["unit"]), (&"cpu".into(), &"usr".into(), &"%".into()));
@@ -245,7 +245,7 @@ fn a_statement_becomes_a_chart_from_what_its_answer_has() {
 
 #[test]
 fn statements_are_answered_in_three_formats_and_cut_at_the_limit() {
-    let (asked, ids) = Asked::with(&["one"]);
+    let (asked, ids) = TestStore::with(&["one"]);
     let sql = encoded("SELECT t, usr, cpu, [1.5, NULL] AS list, 1 = 1 AS yes FROM cpu ORDER BY cpu NULLS LAST, t");
     let table = asked.json(&format!("sql?q={sql}&run={}&limit=3", ids[0]));
     assert_eq!(
@@ -271,7 +271,7 @@ fn statements_are_answered_in_three_formats_and_cut_at_the_limit() {
 
 #[test]
 fn hostile_names_are_text_everywhere() {
-    let (asked, ids) = Asked::with(&["one", "two"]);
+    let (asked, ids) = TestStore::with(&["one", "two"]);
     let evil = "</script>'\"; DROP TABLE runs; --<b>";
     let labels =
         Labels { name: Some(evil.to_owned()), tags: [(evil.to_owned(), evil.to_owned())].into(), ..Labels::default() };

@@ -1,4 +1,4 @@
-//! Reports of made-up runs: what is embedded is whole, safe and says what went wrong.
+//! Reports of made-up runs: what is embedded is whole, safe and shows what went wrong.
 
 use fenxi_api::{ApiError, Context, page_file, page_of_runs};
 use fenxi_model::{Micros, RunId, catalog::metric};

@@ -6,7 +6,7 @@ use fenxi_store::{Begin, End, Labels, Store};
 use fenxi_study::{Beginning, Design, FAILED, Record, parse};
 use serde_json::{Map, Value};
 
-use crate::api::{Asked, encoded};
+use crate::api::{TestStore, encoded};
 
 const DEFINITIONS: &str = "#/components/schemas/";
 
@@ -142,7 +142,7 @@ fn of_study(store: &Store, start: Micros, params: std::collections::BTreeMap<Str
 
 #[test]
 fn every_answer_is_what_its_schema_says() {
-    let (asked, ids) = Asked::with(&["one", "two"]);
+    let (asked, ids) = TestStore::with(&["one", "two"]);
     study(&asked.store);
     fs_err::create_dir_all(asked.store.path().join("boards")).unwrap();
     fs_err::write(asked.store.path().join("boards/disks.md"), BOARD).unwrap();
@@ -187,7 +187,7 @@ fn every_answer_is_what_its_schema_says() {
         let short = endpoint.path.trim_start_matches("/api/v1/");
         assert!(requests.iter().any(|r| r.split('?').next() == Some(short)), "{short} is not asked");
     }
-    // What the study says is more than empty lists.
+    // The study has more than empty lists.
     let response = &asked.json("study?name=scaling")["responses"][0];
     for part in ["cells", "effects", "curves"] {
         assert!(!response[part].as_array().unwrap().is_empty(), "{part}");

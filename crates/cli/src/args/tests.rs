@@ -58,7 +58,7 @@ fn the_command_line_is_well_formed() {
     Cli::command().debug_assert();
 }
 
-/// Lines of what stands behind the options that terminals of 80 columns would break, of all commands below.
+/// Lines of the text behind the options that terminals of 80 columns would break, of all commands below.
 fn too_long(command: &Command) -> Vec<String> {
     let texts = [command.get_after_help(), command.get_after_long_help(), command.get_before_help()];
     let texts: Vec<_> = texts.into_iter().flatten().map(ToString::to_string).collect();

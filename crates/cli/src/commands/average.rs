@@ -47,7 +47,7 @@ pub struct AverageArgs {
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
-    /// Only say which run is the most typical, and how far away the others are; average nothing
+    /// Only print which run is the most typical, and the distances of the others; average nothing
     #[arg(long, conflicts_with_all = ["name", "tag", "drop_outliers"])]
     pub representative: bool,
     /// Exclude outliers: runs unusually far from the others

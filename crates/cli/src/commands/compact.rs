@@ -85,7 +85,7 @@ fn lines(done: &Compaction, dry_run: bool) -> serde_json::Value {
 
 fn said(done: &Compaction, dry_run: bool) -> String {
     if done.tables == 0 {
-        return "nothing to compact: there are no two runs with the same table of their own".to_owned();
+        return "nothing to compact: there are no two runs with separate files of the same table".to_owned();
     }
     let bytes = |n: u64| Unit::Bytes.human(n as f64);
     let before = format!("{} ({})", plural(done.files_before, "file"), bytes(done.bytes_before));

@@ -68,7 +68,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "VERDICT")]
     pub fail_on: Option<FailOn>,
     /// A result that counts, alone, for --fail-on and the first sentence, perhaps
-    /// with a margin of its own: `elapsed`, `elapsed=5%` (repeatable)
+    /// with a separate margin: `elapsed`, `elapsed=5%` (repeatable)
     #[arg(long, value_name = "NAME", value_parser = Counts::parse)]
     pub result: Vec<Counts>,
     /// Form of the output

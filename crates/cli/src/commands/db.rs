@@ -32,10 +32,10 @@ pub struct DbCommandArgs {
 /// What to do with a database server.
 #[derive(Debug, Subcommand)]
 pub enum DbCommand {
-    /// Tell what an observation of a server would see, what not, and what each reading takes
+    /// List what an observation of a server would see, what not, and what each reading takes
     #[command(hide = true)]
     Check(CheckArgs),
-    /// Keep what a server says now, without a process that goes on
+    /// Keep a server's counters as they are now, without a process that goes on
     Snap(snap::SnapArgs),
     /// Make a run of the interval between two snapshots
     Diff(diff::DiffArgs),

@@ -24,7 +24,7 @@ use crate::{
 URL: postgres://user@host:port/database, postgres:///database,
 mysql://user@host/, mysql:///?socket=/path; `auto` or nothing: the only server
 that runs here, as the user who runs this. `fenxi help record` and
-docs/databases.md tell of passwords and of rights.
+docs/databases.md describe passwords and rights.
 
 Columns; those of sessions are means over the interval:
   sess act     open connections; active sessions of clients
@@ -89,7 +89,7 @@ pub fn run(global: &Global, args: &DbstatArgs) -> anyhow::Result<ExitCode> {
     live::run(global, &live, tool)
 }
 
-/// The URL, and the rest. Without a URL the interval stands in its place, and the count in that of the interval.
+/// The URL, and the rest. Without a URL the interval takes its place, and the count that of the interval.
 fn sorted(args: &DbstatArgs) -> anyhow::Result<(Option<&str>, LiveArgs)> {
     let mut live = args.live.clone();
     let Some(first) = args.url.as_deref() else { return Ok((None, live)) };

@@ -33,14 +33,14 @@ mean.
 With `--window` of one run the answer is what changed in it against the rest of
 the run, and findings are those of the window; of a range of time of a recording
 with `--roll` it is what changed against as much time before. The series that
-differ come last: first what fewer transactions cannot have caused, what says
-the same of one thing together. The tests see bursts as well as steps, and allow
+differ come last: first what fewer transactions cannot have caused, series of
+one thing together. The tests see bursts as well as steps, and allow
 for samples that depend on their neighbours.
 
 Column `measured`: exact (every context switch), os (the kernel's accounting of
 the server's processes and cgroup), server (its own sums), sampled (samples of
 its sessions), driver (the load generator). Each part is taken from the best of
-them. What is unknown is in the residual; the lines below say what would tell:
+them. What is unknown is in the residual; the lines below list what would measure it:
 `fenxi record --db URL`, `--source +querystat`.
 
 Examples:

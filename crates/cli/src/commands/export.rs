@@ -23,7 +23,7 @@ remarks and windows.
 Examples:
   fenxi store export @1 -o oltp.tar.zst
   fenxi store export study=compression -o compression.tar.zst
-  fenxi store export baseline -o - | ssh elsewhere fenxi import -")]
+  fenxi store export baseline -o - | ssh db2 fenxi import -")]
 pub struct ExportArgs {
     /// Runs to export
     #[arg(required = true, value_name = "RUN")]

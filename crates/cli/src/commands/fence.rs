@@ -1,4 +1,4 @@
-//! `fenxi fence`: CPUs of its own for a process, and interrupts sent elsewhere.
+//! `fenxi fence`: CPU isolation for a process, and interrupts routed to other CPUs.
 
 use std::{
     fmt::Write,
@@ -20,7 +20,7 @@ use crate::{
 /// `fenxi fence`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-CPU isolation at run time (a cpuset shield): keeps a process on CPUs of its own
+CPU isolation at run time (a cpuset shield): keeps a process on dedicated CPUs
 and routes device interrupts to the other CPUs, so that they no longer steal its
 CPU time (`fenxi trace irqsteal` measures how much). Without --apply, only the
 plan is shown. --apply saves the previous state first; --undo restores it.
@@ -161,7 +161,7 @@ fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String 
 fn means(means: &Means) -> String {
     match means {
         Means::Version1 { new, .. } => format!("a new cpuset, {}", new.display()),
-        Means::Version2 { own } => format!("the cpuset of its own cgroup, {}", own.display()),
+        Means::Version2 { own } => format!("the cpuset of a separate cgroup, {}", own.display()),
         Means::Affinity { why } => format!("the affinity of its threads ({why})"),
     }
 }

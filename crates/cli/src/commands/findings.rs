@@ -50,7 +50,7 @@ pub struct FindingsArgs {
     pub engine: EngineArgs,
 }
 
-/// Says what stands out in runs, or lists the rules.
+/// Prints what stands out in runs, or lists the rules.
 pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     if args.all {
@@ -178,7 +178,7 @@ impl Page {
         out.push('\n');
     }
 
-    /// Text broken at the width; on a terminal it stands a little to the right of its title.
+    /// Text broken at the width; on a terminal it is indented below its title.
     fn paragraph(&self, out: &mut String, mark: &str, text: &str) {
         let indent = if self.markdown { "" } else { "  " };
         let room = self.width.saturating_sub(indent.len() + mark.len());

@@ -65,7 +65,7 @@ pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a listing says of a format.
+/// A format's entry in a listing.
 #[derive(Default)]
 struct Entry {
     name: &'static str,
@@ -84,7 +84,7 @@ impl Entry {
         match format {
             AnyFormat::Shipped(format) => Entry::shipped(format),
             AnyFormat::Own(format) => Entry::own(format.about()),
-            // It stands among the shipped ones.
+            // It is listed among the shipped ones.
             AnyFormat::Hosts(_) => Entry { name: format.name(), ..Entry::default() },
         }
     }

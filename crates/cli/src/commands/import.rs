@@ -80,7 +80,7 @@ pub struct ImportArgs {
     /// Import the kept inputs of this run again, into a new run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "each"])]
     pub again: Option<String>,
-    /// Leave the answers that the page of a large run begins with to whoever looks first
+    /// Leave the answers that the page of a large run begins with to the first request
     #[arg(long)]
     pub no_answers: bool,
     /// Form of the output
@@ -88,7 +88,7 @@ pub struct ImportArgs {
     pub form: JsonArgs,
 }
 
-/// Imports, and says what each file gave.
+/// Imports, and prints what each file gave.
 pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     memory::keep_freed();
     let store = stores::create(global)?;
@@ -223,7 +223,7 @@ fn merged(entry: &RunEntry, tags: BTreeMap<String, String>) -> BTreeMap<String, 
     all
 }
 
-/// A run's name from a file's: without what only says how it is stored.
+/// A run's name from a file's: without the suffixes of its storage.
 fn plain_name(name: &str) -> String {
     let base = name.rsplit('/').next().unwrap_or(name);
     let packed = [".gz", ".zst", ".bz2", ".xz"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);

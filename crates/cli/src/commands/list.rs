@@ -60,7 +60,7 @@ pub enum ListCommand {
 /// `fenxi list sources`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Those marked * are recorded unless told otherwise.
+Those marked * are recorded by default.
 
 Examples:
   fenxi list sources

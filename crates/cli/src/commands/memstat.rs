@@ -117,7 +117,7 @@ pub fn run(global: &Global, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
     live::run(global, &when, Tool { name: "watch memstat", sources, tables, view, since_boot: false, command: None })
 }
 
-/// Seconds until the only sample: the least interval that there is.
+/// Seconds until the only sample: the minimum interval.
 const AT_ONCE_S: f64 = 0.01;
 
 /// What a run has, or what of it was chosen.

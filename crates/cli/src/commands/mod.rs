@@ -98,13 +98,13 @@ commands! {
         list           List(ListArgs)                "List tables, sources, formats, questions, findings …";
     }
     "Tools" {
-        fence          Fence(FenceArgs)              "Isolate a process on CPUs of its own (cpuset), reversibly";
+        fence          Fence(FenceArgs)              "Isolate a process on dedicated CPUs (cpuset), reversibly";
         tamp           Tamp(TampArgs)                "Compress and decompress on all cores, in standard formats";
         man            Man(ManArgs)                  "Show the manual page of a command";
         completions    Completions(CompletionsArgs)  "Print a shell's completion script";
     }
     hidden {
-        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` elsewhere";
+        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` of another host";
         complete       Complete(CompleteArgs)        "Print what a command line can go on with, for shells";
         licenses       Licenses(LicensesArgs)        "What `--licenses` is";
         // Names of before, and of tools that are called through links: `renamed.rs`.

@@ -134,7 +134,7 @@ pub fn run(global: &Global, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
         sources.extend(wanted.then_some(source));
     }
     let sources = sources::named(&sources);
-    // The averages since boot tell which interrupts there are, also when they are not shown.
+    // The averages since boot show which interrupts there are, also when they are not shown.
     let since_boot = !args.skip_boot || options.interrupts.hard || options.interrupts.soft;
     let view = Box::new(Mpstat::new(options));
     live::run(global, &args.live, Tool { name, sources, tables, view, since_boot, command: None })

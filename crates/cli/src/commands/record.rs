@@ -96,7 +96,7 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
 }
 
-/// Records, says what was kept, and exits with the command's status.
+/// Records, prints what was kept, and exits with the command's status.
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let store = stores::create(global)?;
     let mut plan = plan(&store, args, global.quiet)?;
@@ -193,9 +193,7 @@ fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
 /// The right to record a series.
 fn turn(store: &Store, series: &str) -> anyhow::Result<SeriesLock> {
     store.lock_series(series)?.with_context(|| {
-        format!(
-            "another fenxi is recording `{series}` into this store: stop it, or give this recording a --name of its own"
-        )
+        format!("another fenxi is recording `{series}` into this store: stop it, or give this recording another --name")
     })
 }
 

@@ -99,7 +99,7 @@ pub struct ServeArgs {
     /// Print the OpenAPI 3.1 description of the API and exit
     #[arg(long)]
     pub openapi: bool,
-    /// Print what would be served, to whom, and which limits hold; exit 1 if
+    /// Print what would be served, to which clients, and which limits hold; exit 1 if
     /// it could not serve
     #[arg(long)]
     pub check: bool,
@@ -161,7 +161,7 @@ pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says of which databases nothing will be seen, and why: whoever started the server looks at no page of it.
+/// Warns of databases that cannot be observed, with the reason: the user who started the server may look at no page of it.
 fn warn_of_unseen(databases: &DbArgs) {
     let named: Vec<String> = databases.servers.iter().filter(|url| *url != AUTO).cloned().collect();
     // A server that does not answer holds up nothing.

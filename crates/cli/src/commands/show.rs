@@ -69,7 +69,7 @@ pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The latest of the runs that a selector names; says so where there are several.
+/// The latest of the runs that a selector names; with a note where there are several.
 fn latest(store: &Store, selector: &str) -> anyhow::Result<RunId> {
     let mut found = store.select(selector)?;
     let several = found.len();
@@ -130,7 +130,7 @@ fn facts(entry: &RunEntry) -> String {
         let signal = manifest.signal.map(|s| format!(" (killed by signal {s})")).unwrap_or_default();
         lines.push(("exit status", format!("{status}{signal}")));
     }
-    // An import has no ticks of its own.
+    // An import has no ticks.
     if let Some(ticks) = manifest.ticks.filter(|ticks| *ticks > 0) {
         lines.push(("ticks", format!("{ticks}, {} missed", manifest.missed_ticks.unwrap_or(0))));
     }

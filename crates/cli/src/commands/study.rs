@@ -177,7 +177,7 @@ struct Study<'a> {
     asks: Option<&'a dyn Asks>,
 }
 
-/// Says how the study ended, and what it came to; gives the exit code.
+/// Prints how the study ended and its result; gives the exit code.
 fn end(
     global: &Global,
     args: &StudyArgs,

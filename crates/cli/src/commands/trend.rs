@@ -49,7 +49,7 @@ pub struct TrendArgs {
 const HEADER: [&str; 4] = ["start (UTC)", "run", "value", ""];
 /// Columns of the longest bar.
 const BAR: f64 = 30.0;
-/// Columns of what stands before a bar.
+/// Columns before a bar.
 const BEFORE_BAR: f64 = 60.0;
 
 /// Prints a metric over the runs that have it, the oldest first.

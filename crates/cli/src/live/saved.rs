@@ -81,7 +81,7 @@ fn show(
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let mut out = Out::new(format.name, hints, |rows: &mut Rows, since_boot| {
-        // An importer reads to the end; what nobody reads any more is dropped.
+        // An importer reads to the end; what has no reader any more is dropped.
         if flow.is_continue() {
             flow = moments.take(rows, since_boot, &mut frame);
         }
@@ -99,8 +99,8 @@ fn show(
 
 /// Whether standard input is a file or a pipe that holds something: a saved output, as it seems.
 ///
-/// An empty one is none: programs are often started with a pipe that nobody writes to. Waits for the
-/// first byte of a pipe, and says with `hint` what it waits for when that takes long.
+/// An empty one is none: programs are often started with a pipe without a writer. Waits for the
+/// first byte of a pipe, and prints with `hint` what it waits for when that takes long.
 ///
 /// # Errors
 /// When standard input cannot be waited for.

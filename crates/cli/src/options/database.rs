@@ -1,4 +1,4 @@
-//! Targets of connections to databases: what the environment and the user's files say where a URL says nothing.
+//! Targets of connections to databases: what the environment and the user's files set where a URL does not.
 
 use std::{os::unix::fs::MetadataExt, path::PathBuf, sync::Arc};
 
@@ -106,14 +106,14 @@ pub fn server(url: &str) -> anyhow::Result<Server> {
     Ok(Server::new(&Target::parse(url, &surroundings_of_observer(url)?)?))
 }
 
-/// Tells what the user should know of how a server was logged in to.
+/// Reports what the user should know of how a server was logged in to.
 pub fn caution(cautions: impl IntoIterator<Item = impl AsRef<str>>) {
     for caution in cautions {
         print::message(&format!("warning: {}", caution.as_ref()));
     }
 }
 
-/// What the environment says that a URL may leave open.
+/// What the environment sets that a URL may leave open.
 pub fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
     let mysql = is_mysql(url);
     let (user, password) = if mysql { ("MYSQL_USER", "MYSQL_PWD") } else { ("PGUSER", "PGPASSWORD") };
@@ -129,7 +129,7 @@ pub fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
 }
 
 /// As [`surroundings`], for observing a server: PGHOST and its like, MySQL's option file, and encryption, on this machine where
-/// the server offers it. A load measures what its URL says and nothing else.
+/// the server offers it. A load measures exactly what its URL describes.
 pub fn surroundings_of_observer(url: &str) -> anyhow::Result<Surroundings> {
     let mut postgres = Usual {
         host: variable("PGHOST"),
@@ -144,7 +144,7 @@ pub fn surroundings_of_observer(url: &str) -> anyhow::Result<Surroundings> {
     Ok(Surroundings { postgres, option_file, tls: Tls::Prefer, ..surroundings(url)? })
 }
 
-/// `~/.my.cnf`, which holds a password: it is read only if nobody else could.
+/// `~/.my.cnf`, which holds a password: it is read only if no other user could.
 fn option_file() -> anyhow::Result<Option<String>> {
     let Some(path) = variable("HOME").map(|home| PathBuf::from(home).join(".my.cnf")) else { return Ok(None) };
     let Ok(about) = fs_err::metadata(&path) else { return Ok(None) };

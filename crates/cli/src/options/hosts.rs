@@ -41,7 +41,7 @@ impl HostsArgs {
         Ok(HostsArgs { on, role, agent_binary: None, partial: false })
     }
 
-    /// Connects to them all; what they and their roles tell. `list` is what `--source` says, `host` this one's name.
+    /// Connects to them all; their facts and roles. `list` is the value of `--source`, `host` this one's name.
     ///
     /// # Errors
     /// When one cannot be reached and is wanted from the start, or a source or the role of one is wrong.
@@ -103,7 +103,7 @@ impl HostsArgs {
         self.on.iter().map(|target| target.name.as_str()).chain([own]).collect()
     }
 
-    /// What `--source` says of this host itself.
+    /// The part of `--source` for this host itself.
     pub fn own(&self, list: &[String], host: &str) -> Vec<String> {
         fenxi_record::for_host(list, &self.names(host), host)
     }

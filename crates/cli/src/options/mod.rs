@@ -46,7 +46,7 @@ pub struct Global {
     pub no_pager: bool,
 }
 
-/// What a new run is called. A command says by `mut_arg` what the name is by default.
+/// What a new run is called. A command sets the default name by `mut_arg`.
 #[derive(Debug, Args)]
 pub struct RunLabels {
     /// Name of the run

@@ -9,7 +9,7 @@ use fenxi_record::{Keep, Thin};
 
 use super::values::{seconds, size};
 
-/// Rows older than this become fewer unless said otherwise, and how much time each then stands for; both in seconds.
+/// Rows older than this become fewer by default, and how much time each then stands for; both in seconds.
 const THIN: Thin = Thin { after_s: 2.0 * 86_400.0, step_s: 10.0 };
 
 /// Whether a recording has an end, and what is kept of one that has none.

@@ -91,7 +91,7 @@ impl TriggerArgs {
     }
 }
 
-/// Says now what could not be started when a condition comes true: that may be in hours, and the moment is gone then.
+/// Reports now what could not be started when a condition comes true: that may be in hours, and the moment is gone then.
 fn warn_of_refused<'s>(sources: impl Iterator<Item = &'s Arc<dyn Source>>) {
     for source in sources {
         // What starts is dropped, and with it what it attached.
@@ -126,7 +126,7 @@ fn need(table: &str, condition: &str, sources: &mut Vec<Arc<dyn Source>>) -> any
     match fills(table) {
         Some(source) => sources.push(Arc::new(source)),
         None if table.starts_with("db") => {
-            bail!("`{condition}`: `{table}` is what a database server tells; name one with --db")
+            bail!("`{condition}`: `{table}` comes from a database server; name one with --db")
         }
         None => bail!("`{condition}`: nothing that is recorded fills `{table}`; add its source with --source +NAME"),
     }

@@ -29,7 +29,7 @@ impl Listed {
     }
 }
 
-/// Says what was left out of tables for lack of room.
+/// Prints what was left out of tables for lack of room.
 pub fn left_out(columns: &[String]) -> Option<String> {
     (!columns.is_empty()).then(|| format!("(no room for: {})", columns.join(", ")))
 }

@@ -107,7 +107,7 @@ impl Write for Paged {
 
 impl Drop for Paged {
     fn drop(&mut self) {
-        // Whoever had it is told by `failure` how that went.
+        // Its user learns by `failure` how that went.
         let _ = self.end();
     }
 }
@@ -158,7 +158,7 @@ fn chosen(own: Option<String>, usual: Option<String>) -> Option<String> {
     (!words.is_empty() && words != "cat").then(|| words.to_owned())
 }
 
-/// Whether `less` is installed: a shell would only tell that it is not, and show nothing.
+/// Whether `less` is installed: a shell would only report that it is not, and show nothing.
 fn has_less() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(LESS).is_file())

@@ -1,7 +1,7 @@
 //! Standard output: what may pass, and what becomes of writes that fail.
 //!
 //! Every byte for standard output passes here. What was laid out for people is made visible wherever it goes; JSON has
-//! escapes of its own; all other data is left as it is, unless a person is going to look at it on a terminal.
+//! its own escapes; all other data is left as it is, unless a person is going to look at it on a terminal.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -10,12 +10,12 @@ use std::{
 
 use fenxi_model::{HIDDEN, is_hidden};
 
-/// What is written, which says what must not be in it.
+/// What is written, which decides what must not be in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Text laid out for people, coloured by nobody: only newlines and tabs move the cursor.
+    /// Text laid out for people, without colours: only newlines and tabs move the cursor.
     Text,
-    /// JSON: what is hidden stands in escapes, which mean the same.
+    /// JSON: what is hidden is written as escapes, which mean the same.
     Json,
     /// A format that programs read: as it is, but visible on a terminal.
     Data,
@@ -28,14 +28,14 @@ impl Form {
     }
 }
 
-/// Why standard output could not be written, the first time; what stands between us and it may forget or ignore it.
+/// Why standard output could not be written, the first time; the layers in between may forget or ignore it.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 fn failed() -> std::sync::MutexGuard<'static, Option<io::Error>> {
     FAILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why standard output could not be written, if it could not; it is told once.
+/// Why standard output could not be written, if it could not; it is reported once.
 pub fn failure() -> Option<io::Error> {
     failed().take()
 }
@@ -64,7 +64,7 @@ pub struct Stdout {
 }
 
 impl Stdout {
-    /// A buffer of its own; it must be flushed.
+    /// A separate buffer; it must be flushed.
     pub fn new(form: Form) -> Stdout {
         let out = io::stdout();
         let filter = (form != Form::Data || out.is_terminal()).then(|| Filter::of(form));
@@ -95,7 +95,7 @@ impl Write for Stdout {
 
 impl Drop for Stdout {
     fn drop(&mut self) {
-        // Whoever had it may not have flushed it; it is remembered how that went.
+        // Its user may not have flushed it; it is remembered how that went.
         let _ = self.flush();
     }
 }

@@ -122,7 +122,7 @@ fn a_playbook_goes_through_its_questions_with_what_follows() {
     assert!(out.contains("look for: ") && out.contains("if user time leads: step 4, who"), "{out}");
     // The command of the run kept a CPU busy.
     assert!(out.contains("usr"), "{out}");
-    // Nothing was recorded of system calls: it is said, and the playbook goes on.
+    // Nothing was recorded of system calls: it is reported, and the playbook goes on.
     assert!(out.contains("no answer: ") && out.contains("7. code"), "{out}");
     let json = fenxi.ok(&["ask", "--playbook", "database-is-slow", "-r", "small", "-o", "json"]);
     let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();

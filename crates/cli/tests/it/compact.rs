@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
-/// How often it is killed unless `FENXI_KILLS` says otherwise.
+/// How often it is killed unless `FENXI_KILLS` is set.
 const KILLS: usize = 50;
 const RUNS: usize = 12;
 

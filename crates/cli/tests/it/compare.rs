@@ -72,7 +72,7 @@ fn groups_that_differ_are_told_apart_and_those_that_do_not_are_the_same() {
     assert!(!page.contains("free_bytes"), "{page}");
     assert!(fenxi.ok(&["compare", "g=a", "g=b", "--all"]).contains("free_bytes"));
     assert!(fenxi.ok(&["compare", "g=a", "g=b", "--markdown"]).contains("|---|---:|"));
-    // A margin that nobody crosses.
+    // A margin that no change crosses.
     let wide = lines(&fenxi.ok(&["compare", "g=a", "g=b", "--json", "--margin", "15%"]));
     assert_eq!(line(&wide, "result", "throughput")["verdict"], "same");
 

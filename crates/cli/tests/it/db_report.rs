@@ -1,4 +1,4 @@
-//! `fenxi db snap`, `db diff` and `db report`, with a server of their own.
+//! `fenxi db snap`, `db diff` and `db report`, with a separate server.
 
 use crate::{
     server::{Server, skipped},

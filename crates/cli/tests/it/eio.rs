@@ -1,4 +1,4 @@
-//! A disk that fails: whatever a command was at, it says so or has done it, and nothing that was there is lost or read wrongly.
+//! A disk that fails: whatever a command was at, it reports the error or has done it, and nothing that was there is lost or read wrongly.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::support::{Fenxi, skipped, text};
 
-/// How often the disk fails, unless `FENXI_EIO` says otherwise.
+/// How often the disk fails, unless `FENXI_EIO` is set.
 const FAILURES: usize = 12;
 
 /// The store's disk, gone with the value.
@@ -19,7 +19,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// One that fails when it is told to, under the whole store; why there is none.
+    /// One that fails on request, under the whole store; why there is none.
     fn under(fenxi: &Fenxi) -> Result<Disk, String> {
         let (mount, back) = (fenxi.path(), fenxi.path().with_file_name("back"));
         let control = fenxi.path().with_file_name("control");
@@ -65,7 +65,7 @@ const ASKED: &[&[&str]] = &[
     &["sql", "-o", "csv", "-r", "a", "SELECT * FROM stats ORDER BY ALL"],
 ];
 
-/// What each command says; None where it is an error that names what is wrong.
+/// What each command prints; None where it is an error that names what is wrong.
 fn answers(fenxi: &Fenxi) -> Vec<Option<String>> {
     let ask = |args: &&[&str]| {
         let output = fenxi.run(args);
@@ -116,14 +116,14 @@ fn a_disk_that_fails_loses_nothing_and_nothing_in_silence() {
         if output.status.success() {
             unheard += 1;
             let is_there = fs_err::read_dir(fenxi.path().join("runs")).unwrap().count() > before;
-            assert!(is_there || args[0] != "record", "{args:?} said that it recorded: {said}");
+            assert!(is_there || args[0] != "record", "{args:?} printed that it recorded: {said}");
         } else {
             told += 1;
             assert!(said.contains("rror") || args[0] == "rm", "{args:?}: {said}");
         }
         fenxi.ok(&["runs", "--quiet"]);
         let verified = fenxi.run(&["verify"]);
-        // What the next `compact` finishes is no problem, and said.
+        // What the next `compact` finishes is no problem, and reported.
         let is_clean = text(&verified.stdout).lines().all(|line| line.contains(": remark: "));
         assert!(verified.status.success() && is_clean, "{failure} {args:?}: {verified:?}");
         assert_eq!(answers(&fenxi), right, "{failure} {args:?}");
@@ -136,5 +136,5 @@ fn a_disk_that_fails_loses_nothing_and_nothing_in_silence() {
         assert!(wrong.is_none(), "with {n} reads: {wrong:?}");
     }
     assert_eq!(answers(&fenxi), right);
-    eprintln!("the disk failed {failures} times: {told} commands said so, {unheard} had done what they were told");
+    eprintln!("the disk failed {failures} times: {told} commands reported it, {unheard} had done their work");
 }

@@ -1,4 +1,4 @@
-//! How commands end when nobody reads what they print, or it cannot be written.
+//! How commands end when their output has no reader, or it cannot be written.
 
 use std::{
     io::Read,

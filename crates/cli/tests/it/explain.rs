@@ -1,4 +1,4 @@
-//! Where the time of transactions went, of made-up runs with a planted lock, through the command.
+//! Where the time of transactions went, of made-up runs with an injected lock, through the command.
 
 use fenxi_model::{
     Micros, Rows,
@@ -102,7 +102,7 @@ fn what_would_explain_more_is_said_and_who_has_nothing_to_explain_is_told() {
     fenxi.ok(&["import", "-q", "--name", "x", file.to_str().unwrap()]);
     let output = fenxi.run(&["explain", "x"]);
     assert!(
-        text(&output.stdout).starts_with("Nothing here tells a bottleneck. It shows: x 1.5"),
+        text(&output.stdout).starts_with("Nothing here shows a bottleneck. It shows: x 1.5"),
         "{}",
         text(&output.stdout)
     );

@@ -14,7 +14,7 @@ const RUNS: usize = 12;
 const DEALS: usize = 200;
 /// So many deals of the same runs say as much as one of other runs.
 const SHARED: f64 = 4.0;
-/// Share of comparisons in which a difference is told at most, of results and of metrics each.
+/// Share of comparisons in which a difference is reported at most, of results and of metrics each.
 const RATE: f64 = 0.05;
 
 /// The runs at `places` of all.

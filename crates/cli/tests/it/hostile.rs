@@ -25,7 +25,7 @@ const HOSTILE_NAME: &str = "n\x1b[6n\u{9b}2J\u{202e}\x7f\nm";
 /// In the year 2100, so that `@1` stays the hostile run whatever is recorded meanwhile.
 const START: Micros = Micros(4_102_444_800_000_000);
 
-/// What a progress bar tells the terminal besides text; nothing of it is in the hostile texts.
+/// What a progress bar sends to the terminal besides text; nothing of it is in the hostile texts.
 const OWN: [&str; 5] = ["\x1b[2K", "\x1b[1A", "\x1b[1B", "\x1b[?25l", "\x1b[?25h"];
 
 /// A store in which every text is hostile, and files to read.
@@ -383,7 +383,7 @@ fn in_terminal(command: &Command) -> Option<Vec<u8>> {
     for own in OWN {
         text = text.replace(own, "");
     }
-    // A bar begins its line anew; that nobody else does is seen in a pipe.
+    // A bar begins its line anew; that nothing else does is seen in a pipe.
     Some(text.replace('\r', "").into_bytes())
 }
 

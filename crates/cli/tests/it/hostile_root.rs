@@ -104,7 +104,7 @@ fn no_file_of_a_saved_root_holds_a_command_or_fills_its_memory() {
         for args in COMMANDS {
             let output = bounded(&fenxi, args, root.path());
             let (code, said) = (output.status.code(), text(&output.stderr));
-            // Little can be shown, but it ends by itself, and says what is wrong.
+            // Little can be shown, but it ends by itself, and reports what is wrong.
             assert!(matches!(code, Some(0 | 1)), "{kind}, {args:?}: {code:?} {said}");
             assert!(!said.contains("panicked") && !said.contains("memory allocation"), "{kind}, {args:?}: {said}");
             assert!(code == Some(0) || said.contains("error:"), "{kind}, {args:?}: {said}");

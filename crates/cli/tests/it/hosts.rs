@@ -144,7 +144,7 @@ fn an_agent_that_stands_still_is_missed_and_then_says_what_it_can() {
     assert_eq!(pids(&file).len(), 1, "the same agent");
     let all = events(&fenxi);
     assert_eq!(all, ["host lost", "host back"]);
-    // What it did not sample is said, and the interval says how long it was.
+    // What it did not sample is reported, and the interval has its length.
     assert!(fenxi.number("select max(dt) as m from mem where host = 'b'") > 4.0);
     assert!(fenxi.number("select count(*) as n from event where kind = 'missed tick' and host = 'b'") >= 1.0);
 }
@@ -270,7 +270,7 @@ fn what_waits_for_a_slow_link_is_kept_and_follows() {
 fn hosts_that_do_not_end_hold_up_the_end_of_a_recording_less_than_two_seconds() {
     let fenxi = Fenxi::new();
     let file = fenxi.path().with_file_name("pids");
-    // One stands still; one has said everything, and goes on whatever signal it gets.
+    // One is suspended; one has sent everything, and goes on whatever signal it gets.
     let still = with_pid("b", &file);
     let stays = "c=sh -c 'trap \"\" TERM; \"$@\"; while :; do echo; sleep 0.1; done' sh";
     let child = fenxi.spawn(&["record", "--interval", "100ms", "--source", "mem", "--on", &still, "--on", stays]);

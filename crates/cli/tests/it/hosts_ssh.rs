@@ -141,13 +141,13 @@ fn three_hosts_over_ssh_are_one_run_and_a_cut_link_costs_nothing() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let hosts = fenxi.sql("select host, count(*) as n, sum(dt) as s from mem group by host order by host");
     assert_eq!(hosts.len(), 3, "{hosts:?}");
-    // Each host has all of its own time, also that of the cut: what was sampled then came later.
+    // Each host has all of its time, also that of the cut: what was sampled then came later.
     let gaps = "select max(gap) as g from (select epoch(t) - epoch(lag(t) over (partition by host order by t)) - dt as gap from mem)";
     assert!(fenxi.number(gaps) < 0.05, "{} {hosts:?}", fenxi.number(gaps));
     for row in &hosts {
         assert!(row["s"].as_f64().unwrap() > 8.0, "{hosts:?}");
     }
-    // Each has the interfaces of its own namespace.
+    // Each has the interfaces of its namespace.
     let seen = "select count(distinct host) as n from net where interface = 'eth0'";
     assert_eq!(fenxi.number(seen), 2.0);
     assert!(fenxi.number("select max(abs(clock_offset_s)) as o from agent") < 0.05);

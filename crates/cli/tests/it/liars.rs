@@ -1,5 +1,5 @@
 //! Database servers that lie, under `fenxi record --db`: the recorder stays small, keeps what it recorded of the machine,
-//! says what is not seen, and ends in time.
+//! reports what is not seen, and ends in time.
 
 use std::{
     path::Path,
@@ -47,7 +47,7 @@ fn record(what: &str, urls: &[String]) {
     assert!(peak < MOST_KB, "{what}: {peak} kB");
     assert!(fenxi.number("SELECT count(*) FROM cpu") >= 2.0, "{what}");
     let told = fenxi.number("SELECT (SELECT count(*) FROM note) + (SELECT count(*) FROM event)");
-    assert!(told >= 1.0, "{what}: nothing was told");
+    assert!(told >= 1.0, "{what}: nothing was reported");
 }
 
 fn each(speaks: Speaks, when: When) {
@@ -83,7 +83,7 @@ fn several_liars_at_once_hold_up_a_recording_no_longer_than_one() {
     record("six at once", &urls);
 }
 
-/// What an agent does a second after it was taken for one; it runs in the folder of `word`, which says that it lives.
+/// What an agent does a second after it was taken for one; it runs in the folder of `word`, which shows that it lives.
 const LIES_OF_AGENTS: &[&str] = &[
     "exec sleep 60",
     "while :; do cat word; done",
@@ -97,7 +97,7 @@ const LIES_OF_AGENTS: &[&str] = &[
     "yes x >&2",
 ];
 
-/// The way to a host whose agent lies; `dir` gets what it says.
+/// The way to a host whose agent lies; `dir` gets what it prints.
 fn lying_host(fenxi: &Fenxi, dir: &Path, number: usize) -> String {
     if !dir.join("hello").exists() {
         let agent = fenxi.command(&["agent"]).stdout(Stdio::piped()).stderr(Stdio::null()).output().unwrap();
@@ -109,7 +109,7 @@ fn lying_host(fenxi: &Fenxi, dir: &Path, number: usize) -> String {
     }
     let script = format!("cd \"$1\"; cat hello ready; sleep 1; {}", LIES_OF_AGENTS[number % LIES_OF_AGENTS.len()]);
     fs_err::write(dir.join(format!("lie-{number}")), script).unwrap();
-    // The shell that the recorder asks for is what stands behind.
+    // The shell that the recorder asks for is the last word.
     format!("h{number}=sh {0}/lie-{number} {0}", dir.display())
 }
 
@@ -138,7 +138,7 @@ fn liars_of_all_kinds_at_once_take_neither_memory_nor_time() {
             thread::sleep(Duration::from_millis(10));
             assert!(began.elapsed() < Duration::from_secs(60), "{number}: it does not end");
         }
-        #[expect(clippy::disallowed_methods, reason = "compared with what the run says")]
+        #[expect(clippy::disallowed_methods, reason = "compared with what the run has")]
         let ended = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{number}: {}", text(&output.stderr));

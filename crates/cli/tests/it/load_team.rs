@@ -76,7 +76,7 @@ fn several_processes_make_the_load_that_one_makes() {
     for team in [["--workers", places.as_str()], ["--processes", "3"]] {
         let server = Stub::quick();
         let output = fenxi.ok(&arguments(&server.url(), &["--for", "2s", "--json", team[0], team[1]]));
-        // The same transactions, whoever made them.
+        // The same transactions, from whichever process.
         assert!(asked(&server) == expected, "{team:?}: {} of {}", asked(&server).len(), expected.len());
         let total = total(&output);
         let done = result(&total, "transactions");

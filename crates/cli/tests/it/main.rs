@@ -1,6 +1,6 @@
 //! Tests of the whole road: the real binary on the real kernel.
 
-#![allow(clippy::print_stderr, reason = "a test tells what it compared, and what it could not")]
+#![allow(clippy::print_stderr, reason = "a test prints what it compared, and what it could not")]
 #![allow(clippy::zombie_processes, reason = "a failing test ends with its children")]
 
 mod agree;

@@ -30,7 +30,7 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
     assert_eq!(fenxi.ok(&["man", "nicstat"]), page, "a tool is found by its own name");
     assert!(page.contains("fenxi\\-watch\\-nicstat") && page.contains("\\fB") && page.contains("\\fI"), "{page}");
     assert!(fenxi.fails(1, &["man", "nicstatt"]).contains("did you mean `nicstat`?"));
-    // groff tells of macros, escapes and characters that it does not know.
+    // groff reports macros, escapes and characters that it does not know.
     for name in names {
         let page = dir.path().join(&name);
         match std::process::Command::new("groff").args(["-man", "-Tutf8", "-ww", "-z"]).arg(page).output() {

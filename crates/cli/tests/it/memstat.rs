@@ -71,7 +71,7 @@ fn the_summary_adds_up_and_agrees_with_free_and_vmstat() {
     assert!((number(&row, "total_bytes") / 1000.0 - kilo).abs() <= 1024.0, "{line}");
 }
 
-/// The file's pages in the cache, and how many of them are dirty where the kernel tells.
+/// The file's pages in the cache, and how many of them are dirty where the kernel reports it.
 fn residency(fenxi: &Fenxi, path: &Path) -> (u64, Option<u64>) {
     let found = rows(fenxi, "file_cache", &["--files", path.to_str().unwrap()]);
     assert_eq!(found.len(), 1);

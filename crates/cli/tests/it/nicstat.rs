@@ -32,7 +32,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// None, told loudly, where that is not allowed or not installed.
+    /// None, reported loudly, where that is not allowed or not installed.
     fn new(test: &str) -> Option<Wire> {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         if !rustix::process::geteuid().is_root() {
@@ -50,7 +50,7 @@ impl Wire {
                 skipped(test, "`ip netns add` is refused here");
                 return None;
             }
-            // Neighbour discovery of IPv6 would send packets that nobody counted.
+            // Neighbour discovery of IPv6 would send packets that are not counted.
             for device in ["all", "default"] {
                 let setting = format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6");
                 let _ = within(name, move || fs_err::write(setting, "1"));

@@ -8,7 +8,7 @@ use fenxi_store::{Begin, End, SERIES};
 
 use crate::support::Fenxi;
 
-/// Seconds of a server's counters as a CSV file: `dumped` says in which of them somebody reads all tables.
+/// Seconds of a server's counters as a CSV file: `dumped` decides in which of them a dump reads all tables.
 fn csv(seconds: usize, dumped: impl Fn(usize) -> bool) -> String {
     let mut text = String::from("time,Com_commit,Innodb_rows_read,Bytes_sent,Innodb_row_lock_waits,usr\n");
     for n in 0..seconds {

@@ -1,4 +1,4 @@
-//! `fenxi watch pstime`: CPU time of real processes against what the kernel tells their parent.
+//! `fenxi watch pstime`: CPU time of real processes against what the kernel reports to their parent.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -17,7 +17,7 @@ fn count_to(n: u32) -> String {
     format!("i=0; while [ $i -lt {n} ]; do i=$((i+1)); done")
 }
 
-/// Whether the kernel tells this user of the ends of processes.
+/// Whether the kernel reports the ends of processes to this user.
 fn has_records(messages: &str) -> bool {
     let missing = messages.contains("no exit records") || messages.contains("exit records of version");
     if missing {
@@ -145,7 +145,7 @@ fn a_closed_pipe_and_ctrl_c_end_it_quietly() {
     assert!(line.contains(" s, "), "{line}");
     ended_by_pipe(&child.wait_with_output().unwrap());
 
-    // A minute at most: who misses the signal fails, and holds up nobody.
+    // A minute at most: a test that misses the signal fails, and holds up no other.
     let script = "trap 'exit 42' INT; echo ready; n=0; while [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done";
     let mut child = fenxi.spawn(&["pstime", "-S", "--", "sh", "-c", script]);
     let mut out = BufReader::new(child.stdout.take().unwrap());

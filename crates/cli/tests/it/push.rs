@@ -73,7 +73,7 @@ fn a_compacted_store_is_pushed_as_it_is_and_pulled_whole() {
     other.ok(&["pull", &to]);
     assert_eq!(other.ok(&ASKED), fenxi.ok(&ASKED));
     other.ok(&["verify"]);
-    // One run of a compacted store goes as a run of its own.
+    // One run of a compacted store goes as a separate run.
     let alone = tempfile::TempDir::new().unwrap();
     fenxi.ok(&["push", &alone.path().display().to_string(), "b"]);
     assert!(walk(&alone.path().join("runs")).iter().any(|p| p.ends_with("cpu.parquet")));

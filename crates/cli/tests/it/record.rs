@@ -146,7 +146,7 @@ fn pgbench(folder: &std::path::Path) -> String {
 fn what_a_load_generator_prints_passes_and_is_results_of_the_run() {
     let (fenxi, folder) = (Fenxi::new(), tempfile::tempdir().unwrap());
     let program = pgbench(folder.path());
-    // Through the shell that it names, as whoever has just written a program may not be able to run it yet.
+    // Through the shell that it names, as a process that has just written a program may not be able to run it yet.
     let words = ["record", "--interval", "50ms", "--source", "cpu", "--", "env", "sh", &program, "said"];
     let output = fenxi.run(&words);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));

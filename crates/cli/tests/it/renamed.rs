@@ -92,7 +92,7 @@ fn calls_of_before_and_of_now_do_the_same() {
         assert!(printed == prints, "{before}\n{printed}\n{now}\n{prints}");
         assert_ne!(is.status.code(), Some(2), "{now}: {}", text(&is.stderr));
         assert_eq!(old.after(), new.after(), "{before}");
-        // Nobody is told where nobody looks.
+        // Nothing is printed where there is no terminal.
         assert!(!text(&was.stderr).contains("hint:"), "{before}: {}", text(&was.stderr));
     }
 }

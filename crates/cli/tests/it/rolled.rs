@@ -95,7 +95,7 @@ fn hangup_reads_options_anew_and_termination_seals() {
     fs_err::write(&conf, "roll 1h\ninterval 100ms\nsource cpu,mem\nname night\n").unwrap();
     signal(&child, Signal::HUP);
     wait_for("the first run to be sealed", || fenxi.store().ids().unwrap().len() == 1);
-    // A file that is wrong changes nothing, and is said to be.
+    // A file that is wrong changes nothing, and is reported.
     fs_err::write(&conf, "interwal 1s\n").unwrap();
     signal(&child, Signal::HUP);
     wait_for("the second run to be sealed", || fenxi.store().ids().unwrap().len() == 2);

@@ -107,7 +107,7 @@ fn without_a_store_the_message_says_how_to_get_one() {
 #[test]
 fn what_needs_no_engine_runs_without_its_library() {
     let fenxi = with_runs(&["alpha"]);
-    // A copy elsewhere finds neither `fenxi-engine` nor the engine's library.
+    // A copy in another folder finds neither `fenxi-engine` nor the engine's library.
     let alone = tempfile::TempDir::new().unwrap();
     // Two folders down, as the engine is looked for one folder up as well, where others may have put theirs.
     let folder = alone.path().join("lib/fenxi");

@@ -68,7 +68,7 @@ fn runs_are_free_of_it(fenxi: &Fenxi) {
     copies_and_models_are_free_of_it(fenxi);
 }
 
-/// What is pushed elsewhere, what a push without success says, and what a language model is told.
+/// What is pushed, what a push without success prints, and what a language model gets.
 fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
     let there = tempfile::tempdir().unwrap();
     fenxi.ok(&["push", there.path().to_str().unwrap()]);
@@ -106,7 +106,7 @@ fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
     assert!(answered == calls.len() && !holds(&told), "{}", if holds(&told) { around(&told) } else { text(&told) });
 }
 
-/// Runs `fenxi` in an environment of its own: a home with files that hold passwords.
+/// Runs `fenxi` in a separate environment: a home with files that hold passwords.
 fn fenxi_at_home(fenxi: &Fenxi, home: &Path, variables: &[(&str, &str)], args: &[&str]) {
     let mut command = fenxi.command(args);
     command.env("HOME", home);
@@ -120,7 +120,7 @@ fn fenxi_at_home(fenxi: &Fenxi, home: &Path, variables: &[(&str, &str)], args: &
             command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let id = child.id();
         let watching = &watching;
-        // What an open run holds stands in no sealed one, and what it starts is gone at its end.
+        // What an open run holds is in no sealed one, and what it starts is gone at its end.
         scope.spawn(move || {
             while watching.load(Ordering::Relaxed) {
                 started_by(id);
@@ -262,7 +262,7 @@ fn no_password_of_postgresql_is_kept_shown_or_handed_on() {
     ] {
         client.run(statement).unwrap();
     }
-    // Whoever calls himself `mon` has to know the password.
+    // A client that calls itself `mon` has to know the password.
     let rules = server.folder.path().join("data/pg_hba.conf");
     let trusting = fs_err::read_to_string(&rules).unwrap();
     fs_err::write(&rules, format!("host all mon 127.0.0.1/32 scram-sha-256\n{trusting}")).unwrap();

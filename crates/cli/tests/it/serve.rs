@@ -67,9 +67,9 @@ fn a_check_says_what_would_be_open_to_whom_and_serves_nothing() {
     assert!(confined.iter().any(|by| by == "seccomp"), "{there}");
     assert_eq!(there["limits"]["import_time_s"], 300.0);
     let read_only = found(&[&free[..], &["--read-only"]].concat());
-    assert_eq!(read_only["may"]["delete_runs"], "nobody (--read-only)");
+    assert_eq!(read_only["may"]["delete_runs"], "no one (--read-only)");
     assert_eq!(read_only["may"]["ask_sql"], "everybody on this machine");
-    // What keeps it from serving is said, all of it.
+    // What keeps it from serving is reported, all of it.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let refused = fenxi.run(&["serve", "--check", "--listen", &taken, "--listen", "0.0.0.0:0"]);

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use crate::support::{Fenxi, Tmpfs, signal, skipped, text, wait_for};
 
-/// A plan in a directory of its own, and the store beside it.
+/// A plan in a separate directory, and the store beside it.
 struct Study {
     fenxi: Fenxi,
     dir: tempfile::TempDir,
@@ -131,7 +131,7 @@ fn a_study_killed_at_any_moment_goes_on_and_finishes_each_cell_once() {
     assert!(before.is_empty() || said.contains(&format!("{} of them already finished", before.len())), "{said}");
     let finished = study.finished();
     assert_eq!((finished.len(), finished.values().max()), (6, Some(&1)), "{finished:?}");
-    // What was cut off says so.
+    // What was cut off is marked.
     for run in study.runs().iter().filter(|run| run.manifest.recovered) {
         assert_eq!(run.labels.tags["failed"], "cut short: its recorder died");
     }
@@ -394,7 +394,7 @@ fn a_question_that_cannot_be_asked_is_told_before_the_first_run() {
         }
         assert_eq!((study.log(), study.runs().len()), (String::new(), 0));
     }
-    // What only a run can show fails the run, which is kept and says why.
+    // What only a run can show fails the run, which is kept with the reason.
     let cases = [
         ("sql = \"select usr from cpu where cpu = 'none'\"", "no row where one is expected"),
         ("sql = \"select usr from cpu limit 2\"", "2 rows where one is expected"),

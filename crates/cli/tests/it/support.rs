@@ -1,4 +1,4 @@
-//! A store of its own for each test, and the binary to run in it.
+//! A separate store for each test, and the binary to run in it.
 
 use std::{
     os::unix::process::ExitStatusExt,
@@ -106,12 +106,12 @@ pub fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
 }
 
-/// Says loudly that a test could not be made here, and why.
+/// Prints loudly that a test could not be made here, and why.
 pub fn skipped(test: &str, why: &str) {
     eprintln!("SKIPPED {test}: {why}");
 }
 
-/// A file system of its own at a directory, gone with the value.
+/// A separate file system at a directory, gone with the value.
 pub struct Tmpfs(PathBuf);
 
 impl Tmpfs {

@@ -20,7 +20,7 @@ fn exists(program: u64) -> bool {
     Command::new("bpftool").args(["prog", "show", "id", &id]).output().is_ok_and(|output| output.status.success())
 }
 
-/// Whether observers work here at all; said aloud if not.
+/// Whether observers work here at all; printed loudly if not.
 fn observes(fenxi: &Fenxi, test: &str) -> bool {
     let tried = fenxi.run(&["trace", "procsystime", "0.1", "1"]);
     if !tried.status.success() {
@@ -41,7 +41,7 @@ fn nothing_is_left_attached_by_a_killed_observer() {
     let listed = std::time::Instant::now();
     while held().len() < 3 {
         if listed.elapsed().as_secs() > 20 {
-            skipped(name, "bpftool cannot tell whose programs there are");
+            skipped(name, "bpftool does not show whose programs there are");
             signal(&child, Signal::KILL);
             let _ = child.wait();
             return;

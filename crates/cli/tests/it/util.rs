@@ -103,7 +103,7 @@ fn trace_switches(file: &Path) -> Option<Child> {
 }
 
 /// CPU seconds between two moments of the monotonic clock in which another than the idle task ran, as
-/// the trace tells; None when it does not reach over the whole time, or has lost switches: then a task is
+/// the trace shows; None when it does not reach over the whole time, or has lost switches: then a task is
 /// taken off a CPU on which another was put.
 fn busy_in_trace(file: &Path, from_s: f64, to_s: f64) -> Option<f64> {
     let mut perf = Command::new("perf");
@@ -139,7 +139,7 @@ fn busy_in_trace(file: &Path, from_s: f64, to_s: f64) -> Option<f64> {
 }
 
 /// perf counts wall time in `cpu-clock`, and in `task-clock` too when it watches CPUs and not tasks (`-a`):
-/// neither tells how busy a machine is. What is comparable is its trace of the scheduler: the time
+/// neither measures how busy a machine is. What is comparable is its trace of the scheduler: the time
 /// between two switches on each CPU in which another than the idle task ran. It includes what the
 /// hypervisor stole meanwhile, which the scheduler takes off; that is allowed for.
 #[test]

@@ -33,7 +33,7 @@ struct Vault {
     two: String,
 }
 
-/// What stands in the store, and what the folders hold in which a server has nothing to write.
+/// What is in the store, and what the folders hold in which a server has nothing to write.
 struct Before {
     store: Tree,
     around: Tree,
@@ -101,7 +101,7 @@ impl Vault {
     }
 }
 
-/// The two figures that everybody must be told, whatever was asked before.
+/// The two figures that everybody must get, whatever was asked before.
 fn knows(served: &Served) {
     let begun = Instant::now();
     let answer = served.sql("SELECT 42 AS a", None);
@@ -115,17 +115,17 @@ fn knows(served: &Served) {
     assert!(begun.elapsed() < Duration::from_secs(5), "two small answers took {:?}", begun.elapsed());
 }
 
-/// An answer that is an error in words, of the kind that says that the request is wrong.
+/// An answer that is an error in words, of the kind of a wrong request.
 fn refused(answer: &Answer, statement: &str) {
     let shown = short(statement);
-    // A panel tells in its place what is wrong.
+    // A panel shows in its place what is wrong.
     let is_told = answer.status == 200 && answer.text().contains("\"columns\":{}");
     assert!(is_told || (400..500).contains(&answer.status), "{shown}: {} {}", answer.status, short(&answer.text()));
     assert!(answer.text().contains("\"error\":\""), "{shown}: {}", answer.text());
     tells_nothing(answer, statement);
 }
 
-/// No secret stands in the answer.
+/// No secret is in the answer.
 fn tells_nothing(answer: &Answer, statement: &str) {
     let text = answer.text();
     for secret in [SECRET, "root:x:0", "FENXI_CANARY"] {

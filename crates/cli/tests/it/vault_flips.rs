@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Fenxi, text, walk};
 
-/// How many bits are flipped unless `FENXI_FLIPS` says otherwise.
+/// How many bits are flipped unless `FENXI_FLIPS` is set.
 const FLIPS: usize = 24;
 
 /// What is asked after each flip.
@@ -49,7 +49,7 @@ fn fenxi_query_keeps(fenxi: &Fenxi) {
     fenxi.store().keep_question("mine", text).unwrap();
 }
 
-/// What each command says; None where it is an error.
+/// What each command prints; None where it is an error.
 fn answers(fenxi: &Fenxi) -> Vec<Option<String>> {
     let ask = |args: &&[&str]| {
         let output = fenxi.run(args);
@@ -89,7 +89,7 @@ fn one_flipped_bit_in_any_file_of_a_store_never_gives_another_answer() {
         let now = answers(&fenxi);
         for ((args, now), right) in ASKED.iter().zip(&now).zip(&right) {
             let same = now.is_none() || now == right;
-            assert!(same, "bit {bit} of {}: fenxi {args:?} said {now:?} and not {right:?}", path.display());
+            assert!(same, "bit {bit} of {}: fenxi {args:?} printed {now:?} and not {right:?}", path.display());
         }
         assert!(noticed, "`verify` did not see bit {bit} of {}", path.display());
         seen += usize::from(noticed);

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
-/// How often each command is killed unless `FENXI_KILLS` says otherwise.
+/// How often each command is killed unless `FENXI_KILLS` is set.
 const KILLS: usize = 4;
 
 #[test]
@@ -104,7 +104,7 @@ fn whatever_command_is_killed_nothing_is_lost_and_nothing_is_left_after_the_next
     let mut seed = 5u64;
     for written in commands(dir.path()) {
         let args: Vec<&str> = written.args.iter().map(String::as_str).collect();
-        // How long it takes when nobody kills it.
+        // How long it takes when it is not killed.
         let whole = {
             let fenxi = Fenxi::new();
             copy(&base.path(), &fenxi.path());

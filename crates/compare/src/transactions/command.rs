@@ -12,7 +12,7 @@ use fenxi_query::{Engine, Part, QueryError, Scope};
 use crate::group::Counted;
 
 const SQL: &str = include_str!("command.sql");
-/// Fewer looks than these tell no share.
+/// Fewer samples than these give no share.
 const LEAST_LOOKS: f64 = 5.0;
 /// Two accounts of one time differ by less.
 const MORE: f64 = 1.05;
@@ -40,7 +40,7 @@ pub(super) fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary
         let first = |column: &str| numbers(column).first().copied().unwrap_or(0.0);
         let of_command = ["user_time", "system_time"].map(|name| seconds(name).unwrap_or(0.0));
         let of_processes = [first("user_s"), first("system_s")];
-        // What nobody waited for (a process that lives on, or was killed with its parent) is in no account but the processes' own.
+        // What no parent waited for (a process that lives on, or was killed with its parent) is in no account but the processes' own.
         let is_more = of_processes.iter().sum::<f64>() > MORE * of_command.iter().sum::<f64>();
         let [user_s, system_s] = if is_more { of_processes } else { of_command };
         let times = numbers("elapsed_s").into_iter().zip(numbers("thread_s"));
@@ -107,7 +107,7 @@ impl Seen {
         let rest = self.elapsed_s - running;
         let waited = || self.waits.iter().filter(|(wait, _)| *wait != waits::RUN);
         let sum = scale * waited().map(|(_, look)| look.elapsed_s).sum::<f64>();
-        // Looks that saw hardly any wait do not tell what a long rest was.
+        // Samples that saw hardly any wait do not explain a long rest.
         let p = (sum / self.elapsed_s).clamp(0.0, 1.0);
         let doubt = self.elapsed_s * (DEVIATIONS * (p * (1.0 - p) / self.looks).sqrt() + 1.0 / self.looks);
         let fit = if sum > 0.0 { rest.min(sum + doubt) / sum } else { 0.0 };
@@ -128,7 +128,7 @@ impl Seen {
         }
         let is_other = |wait: &str| !waits::COUNTED.contains(&wait) && !BLOCK.contains(&wait);
         let others: f64 = parts.iter().filter(|(wait, _)| is_other(wait)).map(|(_, s)| s).sum();
-        // The residual first: it is nobody's.
+        // The residual first: it is no thread's.
         let taken = (short - (rest - seen - others)).clamp(0.0, others);
         for (_, s) in parts.iter_mut().filter(|(wait, _)| is_other(wait)) {
             *s *= 1.0 - taken / others.max(1e-12);

@@ -1,6 +1,6 @@
-//! Transactions of runs and where their time went, as far as the runs' tables tell: one statement for each thing that knows.
+//! Transactions of runs and where their time went, as far as the runs' tables have it: one statement for each source.
 //!
-//! Which of the sources a part is taken from is decided in `fenxi_analyze`; here stands what each of them says. Only the time in
+//! Which of the sources a part is taken from is decided in `fenxi_analyze`; here are the figures of each. Only the time in
 //! which the load ran counts, and only sessions and processes of the server that it loaded.
 
 mod active;
@@ -17,14 +17,14 @@ use crate::group::Counted;
 use server::Server;
 
 /// A statement, for runs that have one of its tables.
-struct Asked {
+struct SourceQuery {
     tables: &'static [&'static str],
     sql: &'static str,
 }
 
 macro_rules! asked {
     ($name:ident, $file:literal, $($table:literal),+) => {
-        const $name: Asked = Asked { tables: &[$($table),+], sql: concat!(include_str!("span.sql"), include_str!($file)) };
+        const $name: SourceQuery = SourceQuery { tables: &[$($table),+], sql: concat!(include_str!("span.sql"), include_str!($file)) };
     };
 }
 
@@ -73,13 +73,13 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
     for (edges, members) in parts {
         let part = edges.map(|(from, to)| Part { from_us: Some(from), to_us: Some(to) });
         let of_runs: Vec<&RunEntry> = members.iter().map(|i| &runs[*i].0).collect();
-        let ask = |asked: &Asked| answers(engine, asked, &of_runs, part);
+        let ask = |asked: &SourceQuery| answers(engine, asked, &of_runs, part);
         let [load, sessions, processes] = [ask(&LOAD)?, ask(&SESSIONS)?, ask(&PROCESSES)?];
         let [statements, cgroups, network] = [ask(&STATEMENTS)?, ask(&CGROUPS)?, ask(&NETWORK)?];
         for i in members {
             let rows =
                 |of: &BTreeMap<String, Vec<Row>>| of.get(runs[i].0.manifest.id.as_str()).cloned().unwrap_or_default();
-            let told = Told {
+            let sources = TimeSources {
                 load: rows(&load).pop().unwrap_or_default(),
                 sessions: rows(&sessions),
                 processes: rows(&processes),
@@ -87,7 +87,7 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
                 cgroups: rows(&cgroups),
                 network: rows(&network).pop(),
             };
-            summaries[i].transactions = told.transactions(&summaries[i]);
+            summaries[i].transactions = sources.transactions(&summaries[i]);
         }
     }
     active::add(engine, runs, summaries)?;
@@ -103,7 +103,7 @@ fn part_of(entry: &RunEntry, window: Option<&Window>) -> Option<Part> {
 /// What is asked of those runs that have something to say, by run.
 fn answers(
     engine: &Engine,
-    asked: &Asked,
+    asked: &SourceQuery,
     runs: &[&RunEntry],
     part: Option<Part>,
 ) -> Result<BTreeMap<String, Vec<Row>>, QueryError> {
@@ -136,8 +136,8 @@ fn rows(answer: &Answer) -> BTreeMap<String, Vec<Row>> {
     by_run
 }
 
-/// What the tables of a run say.
-struct Told {
+/// The sources of times in the tables of a run.
+struct TimeSources {
     load: Row,
     sessions: Vec<Row>,
     processes: Vec<Row>,
@@ -146,7 +146,7 @@ struct Told {
     network: Option<Row>,
 }
 
-impl Told {
+impl TimeSources {
     fn transactions(&self, run: &RunSummary) -> Option<Transactions> {
         let result = |name: &str, unit: &str| result(run, name, unit);
         let latency_ms = self.load.number("latency_ms").or_else(|| result("latency_mean", "ms"))?;
@@ -199,7 +199,7 @@ impl Told {
         source
     }
 
-    /// What the driver itself says: its own lag, waiting for a connection, and what its threads did.
+    /// What the driver itself reports: its own lag, waiting for a connection, and what its threads did.
     fn driver(&self, run: &RunSummary, latency_ms: f64, per_s: f64) -> Source {
         let mut source = Source::new(Measured::Driver);
         let lag_ms = self.load.number("lag_ms");
@@ -216,7 +216,7 @@ impl Told {
         source.add(name::CONNECTION, waited.map(sessions), &[]);
         let seconds = |name: &str| result(run, name, "s").map(|seconds| seconds * per_s);
         source.add(name::DRIVER_CPU, seconds("client_cpu_per_transaction"), &[]);
-        // A thread that waits for a CPU keeps several answers waiting, so that its own wait is the least.
+        // A thread that waits for a CPU keeps several answers waiting, so that its own wait is the minimum.
         let waited = seconds("client_delay_per_transaction").or_else(|| seconds("client_wait_per_transaction"));
         source.add(name::DRIVER_WAIT, waited, &[]);
         source

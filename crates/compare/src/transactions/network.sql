@@ -1,5 +1,5 @@
 -- The shortest round trip to the server that was loaded, and the round trips of a transaction: one for each request, or one where
--- nobody counts requests, or all of them are sent at once.
+-- requests are not counted, or all of them are sent at once.
 trips AS (
     SELECT l.run, sum(if(r.params['protocol'] = 'pipelined', l.transactions_per_s, coalesce(l.requests_per_s, l.transactions_per_s)) * coalesce(l.dt, 1))
         / sum(l.transactions_per_s * coalesce(l.dt, 1)) AS trips

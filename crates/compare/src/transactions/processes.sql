@@ -21,7 +21,7 @@ rooted AS (
         END AS root
     FROM mine
 ),
-told AS (
+accounted AS (
     SELECT *, NOT forks OR (root <> pid AND NOT coalesce(regexp_matches(command,
         '^postgres: ([^:]*: )?(checkpointer|background writer|walwriter|wal |autovacuum|logical replication|startup|archiver|stats collector|logger|io worker|walsender|walreceiver|slotsync|bgworker)'),
         false)) AS serves
@@ -37,5 +37,5 @@ SELECT t.run, root AS pid, any_value(comm) AS comm,
     sum(sys * t.dt) FILTER (WHERE serves) AS sys,
     sum(run_queue_wait * t.dt) FILTER (WHERE serves) / 100 / any_value(seconds) AS run_queue,
     sum(io_wait * t.dt) FILTER (WHERE serves AND forks) / 100 / any_value(seconds) AS io_wait
-FROM told t JOIN seconds USING (run)
+FROM accounted t JOIN seconds USING (run)
 GROUP BY t.run, root ORDER BY t.run, root

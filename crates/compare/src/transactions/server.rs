@@ -63,7 +63,7 @@ impl Server {
         source
     }
 
-    /// Their waits for block I/O. A kernel without delay accounting says 0 of all.
+    /// Their waits for block I/O. A kernel without delay accounting reports 0 for all.
     pub(super) fn block_io(&self) -> Source {
         let mut source = Source::new(Measured::Os);
         source.add(name::BLOCK_IO, self.sum("io_wait").filter(|time| *time > 0.0), &[]);

@@ -1,5 +1,5 @@
 -- Sessions of clients by what they do, from the servers that executed the load: those that did at least a tenth as much a
--- second, or all where nobody tells. A server's own processes are no part of a transaction.
+-- second, or all where that is unknown. A server's own processes are no part of a transaction.
 of_db AS (
     SELECT d.run, d.server, d.database, d.t, d.dt, d.samples, d.idle_in_transaction_time AS idle,
         greatest(d.commits_per_s + coalesce(d.rollbacks_per_s, 0), d.statements_per_s) AS done, s.per_s
@@ -20,7 +20,7 @@ of_wait AS (
     WHERE epoch_us(w.t) - coalesce(w.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
         AND coalesce(w.kind, 'client') = 'client' AND w.dt > 0
 ),
--- A class that nobody was in has no row, so that the seconds are those in which it was looked.
+-- A class without a session has no row, so that the seconds are those in which it was looked.
 looked AS (
     SELECT run, server, measured, sum(dt) AS seconds
     FROM (
@@ -35,7 +35,7 @@ sampled AS (
     )
     GROUP BY ALL
 ),
-told AS (
+accounted AS (
     SELECT w.run, w.server, w.measured, w.word,
         sum(w.time * w.dt) / any_value(if(w.measured = 'sampled', coalesce(m.seconds, l.seconds), l.seconds)) AS time
     FROM of_wait w JOIN looked l USING (run, server, measured)
@@ -78,7 +78,7 @@ works AS (
 shares AS (
     SELECT run, server, word, coalesce(sum(samples) FILTER (is_load), 0) / sum(samples) AS of_load FROM works GROUP BY run, server, word
 ),
--- Where each session has a process of its own, the kernel tells whose the CPU time and the run queue were.
+-- Where each session has its own process, the kernel attributes CPU time and run queue to it.
 owners AS (
     SELECT n.run, n.server, n.pid, bool_or(coalesce(w.is_load, false)) AS is_load
     FROM named n JOIN works w USING (run, server, application, name_of, address)
@@ -97,7 +97,7 @@ SELECT t.run, measured, t.word, sum(time * coalesce(CASE
         WHEN measured = 'os' AND t.word = 'run queue' THEN k.run_queue
         WHEN measured = 'sampled' OR t.word = 'idle in transaction' THEN h.of_load
     END, 1)) AS time, count(DISTINCT t.server) AS servers
-FROM told t LEFT JOIN shares h ON h.run = t.run AND h.server IS NOT DISTINCT FROM t.server AND h.word = lower(t.word)
+FROM accounted t LEFT JOIN shares h ON h.run = t.run AND h.server IS NOT DISTINCT FROM t.server AND h.word = lower(t.word)
 LEFT JOIN of_kernel k ON k.run = t.run AND k.server IS NOT DISTINCT FROM t.server
 WHERE time IS NOT NULL AND (
     EXISTS (FROM busy b WHERE b.run = t.run AND b.server = t.server) OR NOT EXISTS (FROM busy b WHERE b.run = t.run)

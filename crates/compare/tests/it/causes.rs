@@ -1,4 +1,4 @@
-//! Causes in windows of recordings: what is said first of a server whose load, disk, network or neighbours changed, in the names of any
+//! Causes in windows of recordings: what is reported first for a server whose load, disk, network or neighbours changed, in the names of any
 //! tool, as a step and in bursts; and recordings in which nothing is wrong.
 
 use fenxi_compare::InRange;
@@ -11,7 +11,7 @@ use crate::{
 
 const WINDOW: std::ops::Range<usize> = 120..180;
 
-/// Name of the cause, what it changes, and the finding that says it.
+/// Name of the cause, what it changes, and the finding that reports it.
 type Case = (&'static str, fn(&mut Load), &'static str);
 
 const CAUSES: [Case; 11] = [
@@ -68,7 +68,7 @@ fn scan(load: &mut Load) {
     load.more_cpus = 2.8;
 }
 
-/// Seconds in which `change` holds where `when` says so.
+/// Seconds in which `change` holds where `when` does.
 fn recorded(seed: u64, change: fn(&mut Load), when: impl Fn(usize) -> bool) -> Vec<Second> {
     let mut noise = Noise::new(seed);
     let second = |n: usize, noise: &mut Noise| {
@@ -86,7 +86,7 @@ fn looked(engine: &Engine, name: &str, from: usize, to: usize) -> InRange {
     InRange::of(engine, &run, from as f64, to as f64, 40).unwrap()
 }
 
-/// What was said, the first first, without what is only information.
+/// What was reported, the first first, without what is only information.
 fn said(found: &InRange) -> Vec<&str> {
     found.causes.iter().map(|cause| cause.finding.as_str()).collect()
 }
@@ -130,7 +130,7 @@ fn causes_in_a_window_are_named_first() {
     assert!(right * 100 >= expected.len() * 95, "{right} of {} right\n{}", expected.len(), wrong.join("\n"));
 }
 
-/// Windows in which nothing is wrong: the load's own way, and what may be said of it.
+/// Windows in which nothing is wrong: the load's own way, and what may be reported for it.
 #[test]
 fn where_nothing_is_wrong_nothing_is_blamed() {
     fn nothing(_: &mut Load) {}
@@ -198,7 +198,7 @@ fn a_run_is_compared_with_another_one() {
     assert_eq!(said(&against(1)), [""; 0], "{:?}", against(1).causes);
 }
 
-/// What says the same of one thing stands together, and what cannot follow from fewer transactions before what can.
+/// Series of one thing come together, and what cannot follow from fewer transactions before what can.
 #[test]
 fn changes_are_facts_in_the_order_of_what_they_can_be() {
     let mut runs = Runs::new();

@@ -211,7 +211,7 @@ fn what_has_nothing_to_judge_by_says_what_it_shows() {
         }
     });
     assert_eq!(numbers.answer.names, Names::Unknown);
-    let text = "Nothing here tells a bottleneck. It shows: perf.insn_per_cycle 0.34, perf.cycles 3.20 G.";
+    let text = "Nothing here shows a bottleneck. It shows: perf.insn_per_cycle 0.34, perf.cycles 3.20 G.";
     assert_eq!(numbers.answer.text, text);
     let locks = diagnosed(|run| {
         let mut row = run.rows.row(&lock::TABLE, None, None);

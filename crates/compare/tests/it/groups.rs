@@ -13,7 +13,7 @@ const AUTO: Chosen<'_> = Chosen { by: &[], window: "auto" };
 /// By how much five runs differ from their mean.
 const NOISE: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
 
-/// Two groups, `g=a` and `g=b`, of a run for each of `noise`; `fill` is told which group and how far off it is.
+/// Two groups, `g=a` and `g=b`, of a run for each of `noise`; `fill` gets the group and its offset.
 fn two_groups(noise: &[f64], fill: impl Fn(&mut Made, bool, f64)) -> Runs {
     let mut runs = Runs::new();
     for second in [false, true] {
@@ -81,7 +81,7 @@ fn what_differs_by_less_than_the_margin_is_the_same() {
     let found = compared(&runs, Request::default());
     assert_eq!(line(&found.results, "throughput").verdict, Verdict::Same);
     assert_eq!(line(&found.results, "errors").verdict, Verdict::Same);
-    // One percent matters to whoever says so.
+    // One percent matters where it is asked for.
     let narrow = compared(&runs, Request { margin: 0.001, ..Request::default() });
     assert_eq!(line(&narrow.results, "throughput").verdict, Verdict::Better);
     // What was 0 throughout is no news.

@@ -18,7 +18,7 @@ load generator=fenxi clients=8 offered_per_s=3300 transactions_per_s=3000 reques
 db server=here samples=10 round_trip_ms=0.05 *30
 db_wait server=here activity=cpu wait_event=cpu kind=client measured=sampled time=2 *30";
 
-/// One row that all want, on a machine whose CPUs somebody else takes, and nobody tells a latency.
+/// One row that all want, on a machine whose CPUs another program takes, without a latency.
 const ROW_LOCK: &str = "\
 sched cpus_online=2 *60
 pressure resource=cpu some=100 *60
@@ -60,7 +60,7 @@ fn case(rows: &str) -> Case {
     Finding::parse("x", &format!("{head}{rows}SELECT run FROM runs")).unwrap().cases.remove(0)
 }
 
-/// A run, what is said of it, and where its time went.
+/// A run, its findings, and where its time went.
 struct Seen {
     runs: Runs,
     diagnosis: Diagnosis,
@@ -119,7 +119,7 @@ impl Seen {
             assert!(found.finding.min_part.is_none_or(|least| part.share >= least), "{name}: {part:?}");
             // What is known to be more stands before what is known to be less.
             if found.kind() == Kind::Problem {
-                assert!(part.share <= least + 1e-9, "{name} stands behind less: {:#?}", self.diagnosis.found);
+                assert!(part.share <= least + 1e-9, "{name} comes after less: {:#?}", self.diagnosis.found);
                 least = part.share;
             }
         }

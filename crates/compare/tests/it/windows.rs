@@ -5,7 +5,7 @@ use fenxi_compare::windows::{choose, detect, warmup, words};
 
 use crate::runs::Runs;
 
-/// What `choose` gives for `wanted`, in words; the error as it is told.
+/// What `choose` gives for `wanted`, in words; the error as it is printed.
 fn chosen(runs: &Runs, wanted: &str) -> String {
     let entry = runs.entry(0);
     match choose(&runs.store, &entry, wanted) {
@@ -96,7 +96,7 @@ fn generators_are_looked_at_together() {
         run.load("a", steady(10.0, 20).chain(steady(100.0, 80)));
         run.load("b", steady(140.0, 20).chain(steady(50.0, 80)));
     });
-    // 150 transactions in every second, whoever makes them.
+    // 150 transactions in every second, from whichever client.
     assert_eq!(detect(&runs.store, &runs.entry(0)).unwrap().unwrap().steady, Steady::From(0));
 }
 

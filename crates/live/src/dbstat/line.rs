@@ -196,7 +196,7 @@ fn of_row(rows: RowsOf<'_, db::Schema>, row: usize, server: &str) -> Option<Line
 /// Mean sessions of clients by class. Where the operating system was asked, its CPU time and run queue replace the
 /// samples that found nothing else.
 fn classes(rows: &Rows, line: &Line, samples: Option<f64>) -> [Option<f64>; CLASSES.len()] {
-    // A sample in which no session was seen says 0; no sample says nothing.
+    // A sample without a session is 0; no sample is no value.
     let mut sums = [samples.filter(|n| *n > 0.0).map(|_| 0.0); CLASSES.len()];
     sums[RUN_QUEUE] = None;
     let Some(waits) = rows.of(&db_wait::TABLE) else { return sums };

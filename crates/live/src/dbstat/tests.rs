@@ -58,7 +58,7 @@ fn show(view: &mut Dbstat, rows: &Rows) -> String {
 fn an_interval_is_one_line_of_at_most_100_characters() {
     let mut rows = Rows::new("h");
     server(&mut rows, SERVER, T);
-    // A database of its own is no server.
+    // A single database is no server.
     rows.row(&db::TABLE, T, 1.0).str(db::server, SERVER).str(db::database, "shop").f64(db::commits_per_s, 1.0);
     for (measured, kind, activity, time) in [
         ("sampled", "client", "cpu", 3.9),

@@ -114,7 +114,7 @@ impl Table<'_> {
     }
 }
 
-/// The end of a path in at most `width` characters: it says more than the beginning.
+/// The end of a path in at most `width` characters: it is more useful than the beginning.
 fn end_of(path: &str, width: usize) -> String {
     let n = path.chars().count();
     if n <= width {

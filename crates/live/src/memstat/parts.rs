@@ -23,7 +23,7 @@ pub struct Parts {
     pub page_tables: Option<f64>,
     pub per_cpu: Option<f64>,
     pub zswap: Option<f64>,
-    /// What no counter tells: the rest of the total.
+    /// What no counter has: the rest of the total.
     pub other: Option<f64>,
     pub anon: Option<f64>,
     pub shared: Option<f64>,
@@ -63,7 +63,7 @@ impl Parts {
             free: get(mem::free_bytes),
             ..Parts::default()
         };
-        // Before 4.20 only the pages of the default size are told.
+        // Before 4.20 only the pages of the default size are reported.
         let huge = get(mem::hugetlb_bytes).or(get(mem::huge_total_bytes));
         parts.huge_free = get(mem::huge_free_bytes).map(|free| free.min(huge.unwrap_or(free)));
         parts.huge_used = huge.map(|huge| huge - parts.huge_free.unwrap_or(0.0));

@@ -136,7 +136,7 @@ impl View for Mpstat {
             return;
         }
         if frame.since_boot && self.options.skip_boot {
-            // They tell which interrupts there are.
+            // They show which interrupts there are.
             self.hard.learn(frame.rows);
             self.soft.learn(frame.rows);
             return;
@@ -202,7 +202,7 @@ fn row_of_all(cpus: RowsOf<'_, cpu::Schema>) -> Option<usize> {
     (0..cpus.n_rows()).rev().find(|row| cpus.str(*row, cpu::cpu).is_none())
 }
 
-/// Says which CPUs came and went, in the words of Solaris.
+/// Reports which CPUs came and went, in the words of Solaris.
 fn changes(rows: &Rows, out: &mut String) {
     let Some(events) = rows.of(&event::TABLE) else { return };
     let text = |row, place| events.str(row, place).unwrap_or("");
@@ -223,7 +223,7 @@ fn changes(rows: &Rows, out: &mut String) {
             out.push_str(">>\n");
         }
     }
-    // What a saved output said of itself.
+    // What a saved output has about itself.
     for row in (0..events.n_rows()).filter(|row| text(*row, event::subject) == "mpstat") {
         let _ = writeln!(out, "<<{}>>", events.str(row, event::message).unwrap_or(""));
     }

@@ -1,6 +1,6 @@
 //! Solaris columns of mpstat, in floating point.
 //!
-//! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front says how many there are.
+//! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front is their number.
 //!
 //! Rows of Linux are shown in these columns when that is asked for: `usr` has lowered priorities and guests in it, `sys`
 //! has interrupts, and `st` is there when time was stolen. What Linux does not count is `-`.

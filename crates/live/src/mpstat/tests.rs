@@ -174,7 +174,7 @@ fn busy_leaves_idle_cpus_out_and_names_who_is_saturated() {
     );
     let two = said(machine([100.0, 96.0, 3.0]));
     assert_eq!(two, ["maxed out: 2 of 3 CPUs (0, 1) at 96.0 % or more, the machine at 66.3 %"]);
-    // Nothing is said of a machine that looks as busy as it is, or of one with nothing saturated.
+    // Nothing is reported for a machine that looks as busy as it is, or of one with nothing saturated.
     assert!(said(machine([100.0, 96.0, 80.0])).is_empty());
     assert!(said(machine([60.0, 50.0, 40.0])).is_empty());
 }
@@ -245,7 +245,7 @@ fn columns_of_solaris_are_kept_and_rates_of_all_are_per_cpu() {
     assert_eq!(words(text.lines().nth(1).unwrap())[2..4], ["2", "7.50"], "{text}");
 }
 
-/// A CPU of Linux with what perf and /proc/interrupts tell, and stolen time.
+/// A CPU of Linux with the counts of perf and /proc/interrupts, and stolen time.
 fn add_counted(rows: &mut Rows, name: Option<&str>, steal: f64) {
     let mut row = rows.row(&cpu::TABLE, T, 1.0);
     row.str(cpu::cpu, name);

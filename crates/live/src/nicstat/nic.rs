@@ -20,7 +20,7 @@ pub struct Speed {
     pub interface: String,
     /// Megabits per second.
     pub mbps: f64,
-    /// Full when not said.
+    /// Full by default.
     pub duplex: Duplex,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Nic<'a> {
         self.packets.iter().all(|n| n.unwrap_or(0.0) == 0.0)
     }
 
-    /// What to say of an interface on which packets count that also count elsewhere.
+    /// What to print about an interface on which packets count that also count on another one.
     pub fn kind(&self) -> Option<&'a str> {
         self.class.filter(|class| !matches!(*class, "physical" | "loopback"))
     }

@@ -19,7 +19,7 @@ const TILE: u16 = 9;
 /// Columns of the chart's legend.
 const LEGEND: u16 = 18;
 
-/// What each class of activity is drawn with: colours as other tools have them, and a sign of its own, as colour never
+/// What each class of activity is drawn with: colours as other tools have them, and its own sign, as colour never
 /// carries meaning alone.
 const LOOKS: [(char, Color); CLASSES.len()] = [
     ('█', Color::DarkGreen),
@@ -210,7 +210,7 @@ fn widths(titles: &[String], shown: &[Vec<Cell>]) -> Vec<usize> {
     titles.iter().enumerate().map(of).collect()
 }
 
-/// The columns that a screen shows: the last one says what a row is about, and those before it give way to it.
+/// The columns that a screen shows: the last one is what a row is about, and those before it give way to it.
 fn fitting(widths: &[usize], room: usize) -> Vec<usize> {
     let Some((last, before)) = widths.split_last() else { return Vec::new() };
     let room = room.saturating_sub((*last).min(LEAST_OF_LAST));

@@ -72,7 +72,7 @@ impl History {
             });
             let rows = rows.collect();
             let is_ours = self.server.as_deref().is_none_or(|server| server == line.server);
-            // What is read a moment after the last interval is none of its own.
+            // What is read a moment after the last interval is no separate interval.
             let is_whole = self.moments.back().is_none_or(|last| line.dt >= last.line.dt / 2.0);
             if is_ours && is_whole {
                 self.moments.push_back(Moment { line, rows });
@@ -121,7 +121,7 @@ fn last_of(pane: &Pane, rows: &Rows, server: Option<&str>) -> Option<(Micros, Ar
     Some((last?, Arc::new(own)))
 }
 
-/// The server stands behind time, interval and host in every table of databases.
+/// The server comes after time, interval and host in every table of databases.
 pub const SERVER: usize = 3;
 
 fn copy(from: &TableRows, row: usize, into: &mut Rows) {

@@ -31,7 +31,7 @@ pub struct Pane {
     pub title: &'static str,
     /// Names of its tables.
     pub tables: &'static [&'static str],
-    /// What is said where it has no rows.
+    /// What is shown where it has no rows.
     pub none: &'static str,
     /// Seconds that its rows are of interest without new ones.
     pub lasts_s: f64,
@@ -175,7 +175,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '7',
         title: "progress",
-        none: "Nothing that tells its progress is at work.",
+        none: "Nothing that reports its progress is at work.",
         tables: &["db_progress"],
         lasts_s: 7.0,
         columns: &[
@@ -235,7 +235,7 @@ fn cell(table: &TableRows, row: usize, column: &Column, history: &History) -> Ce
         Type::I64 => table.i64(row, column.place).map(|n| n as f64),
         _ => {
             let text = table.str(row, column.place).unwrap_or("-");
-            // A digest says less than its statement.
+            // A digest is less readable than its statement.
             let text = if column.title == "statement" {
                 history.statements.get(text).map_or(text, String::as_str)
             } else {

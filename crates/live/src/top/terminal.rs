@@ -1,4 +1,4 @@
-//! The terminal: a screen of its own that is given back however the program ends, and keys.
+//! The terminal: an alternate screen that is given back however the program ends, and keys.
 
 use std::{
     io::{self, Write},
@@ -63,14 +63,14 @@ pub struct Screen {
     shown: Canvas,
 }
 
-/// Gives the terminal back. What cannot be written to it cannot be said there either.
+/// Gives the terminal back. What cannot be written to it cannot be reported there either.
 fn restore() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
 }
 
 impl Screen {
-    /// Takes the terminal; a panic gives it back before it says anything.
+    /// Takes the terminal; a panic gives it back before it prints anything.
     ///
     /// # Errors
     /// When standard output is no terminal that can be used so.

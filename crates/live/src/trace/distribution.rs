@@ -37,7 +37,7 @@ impl Distribution {
         self.0.values().map(|(_, count)| count).sum()
     }
 
-    /// The lower bound of the bucket in which the value stands that `share` of all are below of; None of nothing.
+    /// The lower bound of the bucket of the value that `share` of all are below of; None of nothing.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = self.count() * share;
         let mut seen = 0.0;

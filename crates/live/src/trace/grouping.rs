@@ -1,5 +1,5 @@
 //! Rows added up in groups and shown as a table: the shape of most views. What makes a group, what is added up and what is
-//! told of it are data ([`Grouping`]).
+//! shown of it are data ([`Grouping`]).
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -114,11 +114,11 @@ pub enum Sum<S> {
 
 /// A column of the table, in the order in which they are shown.
 pub enum Column<S> {
-    /// What tells lines apart.
+    /// What distinguishes lines.
     Key(&'static str, fn(Row<'_, S>) -> String),
     /// The same, of numbers, which stand at the right.
     Number(&'static str, fn(Row<'_, S>) -> String),
-    /// What is told of a line.
+    /// What is shown of a line.
     Figure(&'static str, fn(&Sums<'_>) -> String),
 }
 
@@ -133,7 +133,7 @@ impl<S> Column<S> {
     }
 }
 
-/// Whether all lines together have a line of their own, and what it is called.
+/// Whether there is a line for all together, and what it is called.
 #[derive(Clone, Copy)]
 pub enum Total {
     /// There is none.
@@ -152,7 +152,7 @@ pub struct Grouping<S: 'static> {
     pub sums: &'static [Sum<S>],
     /// What is shown. A view may leave columns out; lines are told apart by those keys that are left.
     pub columns: &'static [Column<S>],
-    /// By what lines are sorted, the greatest first; equal ones by the next number, then by their keys.
+    /// By what lines are sorted, the largest first; equal ones by the next number, then by their keys.
     pub order: fn(&Sums<'_>) -> [f64; 2],
     /// The line of all sums.
     pub total: Total,
@@ -192,7 +192,7 @@ impl<S> Groups<S> {
     }
 
     /// Keeps lines together that have the first `keys` keys in common, the block first whose numbers of [`Grouping::order`] are
-    /// the greatest together.
+    /// the largest together.
     #[must_use]
     pub fn in_blocks(mut self, keys: usize) -> Groups<S> {
         self.block = keys;
@@ -239,7 +239,7 @@ impl<S> Groups<S> {
         self.show_of(&whole, elapsed_s, top, out);
     }
 
-    /// As [`Groups::show`], as parts of what was counted elsewhere.
+    /// As [`Groups::show`], as parts of what another one counted.
     pub fn show_of(&mut self, whole: &[f64], elapsed_s: f64, top: usize, out: &mut String) {
         let lines = self.sorted(whole, elapsed_s);
         let cells = |keys: &[String], own: &[f64]| -> Vec<String> {
@@ -258,7 +258,7 @@ impl<S> Groups<S> {
             _ => None,
         };
         if let Some(total) = total {
-            // The name of it stands in the last key.
+            // Its name is in the last key.
             let n = self.shown.iter().filter(|column| column.is_key()).count();
             let keys: Vec<String> =
                 (1..=n).map(|key| if key == n { total.to_owned() } else { String::new() }).collect();

@@ -1,5 +1,5 @@
 //! What views of observers share: sums that are shown now and then, groups of rows, distributions. Each observer's own
-//! view stands in its folder in the crate `ebpf`.
+//! view is in its folder in the crate `ebpf`.
 
 mod distribution;
 mod grouping;

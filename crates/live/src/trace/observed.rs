@@ -23,7 +23,7 @@ pub trait Observed {
     /// Shows what was added in `elapsed_s` seconds, and forgets it.
     fn show(&mut self, elapsed_s: f64, out: &mut String);
 
-    /// Whether its text is for other programs: nothing else is said then, neither times nor costs.
+    /// Whether its text is for other programs: nothing else is printed then, neither times nor costs.
     fn is_data(&self) -> bool {
         false
     }
@@ -156,7 +156,7 @@ pub fn table(
     more(hidden, less, "--top", out);
 }
 
-/// Says that there are `hidden` more lines, what they have in common, and which option shows them.
+/// Reports that there are `hidden` more lines, what they have in common, and which option shows them.
 pub fn more(hidden: usize, what: &str, option: &str, out: &mut String) {
     if hidden > 0 {
         let _ = writeln!(out, "({hidden} more{what}: {option})");

@@ -113,7 +113,7 @@ fn answer(labels: fenxi_store::Labels) -> Result<Response, Failure> {
     Ok(response)
 }
 
-/// What tells these labels from all that the run ever had: a digest, in the quotes of an entity tag.
+/// What distinguishes these labels from all that the run ever had: a digest, in the quotes of an entity tag.
 fn version(labels: &fenxi_store::Labels) -> String {
     // Labels can always be written.
     let text = serde_json::to_vec(labels).unwrap_or_default();

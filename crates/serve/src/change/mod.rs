@@ -150,7 +150,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     })
 }
 
-/// Tells the work, when it is dropped with the request, that nobody waits for it any more.
+/// Cancels the work when it is dropped with the request.
 #[derive(Default)]
 struct Gone(Arc<AtomicBool>);
 
@@ -180,7 +180,7 @@ fn done(value: &impl Serialize) -> Result<Response, Failure> {
     Ok(json_reply(StatusCode::OK, serde_json::to_string(value).map_err(ApiError::from)?))
 }
 
-/// A number that tells the id of a new run from that of another which began in the same second.
+/// A number that distinguishes the id of a new run from that of another which began in the same second.
 fn random() -> u64 {
     let mut bytes = [0u8; 8];
     // Two runs of one second are told apart all the same: the store takes the next free id.

@@ -22,7 +22,7 @@ pub(super) const PUT: Operation = Operation {
             one hidden.",
     takes: Takes::Text("The question's text"),
     gives: "The question's name",
-    schema: schema::of::<Kept>,
+    schema: schema::of::<KeptQuestion>,
     changes: true,
     route: || put(keep),
 };
@@ -40,8 +40,7 @@ pub(super) const DELETE: Operation = Operation {
 
 /// A question that was kept.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "KeptQuestion")]
-struct Kept {
+struct KeptQuestion {
     name: String,
 }
 
@@ -51,14 +50,14 @@ async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> 
     let (kept, asked) = (name.clone(), text.clone());
     let check = move |context: &fenxi_api::Context<'_>| {
         let question = Question::parse(&name, &text)?;
-        // Over no run at all: told is whether the engine understands it, at the cost of nothing.
+        // Over no run at all: that shows whether the engine understands it, at no cost.
         let explained = format!("EXPLAIN {}", question.sql.trim());
         let plan = context.engine.query_with(&explained, &question.bind(&[])?, &Scope::of([]));
         plan.map(drop).map_err(ApiError::from)
     };
     shared.pool.ask(Weight::Free, false, check).await?;
     let store = shared.settings.store.clone();
-    let said = Kept { name: kept.clone() };
+    let said = KeptQuestion { name: kept.clone() };
     blocking(move || keep_question(&store, &kept, &asked).map_err(|e| ApiError::from(e).into())).await?;
     done(&said)
 }

@@ -32,7 +32,7 @@ pub(super) const POST: Operation = Operation {
     method: Method::POST,
     path: "/api/v1/import",
     about: "Takes in an archive of runs as `GET /api/v1/runs/{id}/export` gives it, or imports a file that another tool \
-            wrote, packed or not, or a tar or zip archive of such files; which it is, is told by its content. Nothing is \
+            wrote, packed or not, or a tar or zip archive of such files; which it is, is detected by its content. Nothing is \
             kept if the client disconnects before the end.",
     takes: Takes::File("The file"),
     gives: "The ids of the `runs`; runs that the store had already are among them",
@@ -118,7 +118,7 @@ impl Taking {
         Instant::now() >= self.until
     }
 
-    /// Whether it takes too long, or nobody waits for it.
+    /// Whether it takes too long, or its client has gone.
     fn is_over(&self) -> bool {
         self.is_late() || (self.is_gone)()
     }

@@ -1,5 +1,5 @@
 //! What database servers were seen doing, one event for each reading: active sessions by class, the sessions behind them,
-//! who waits for whom, and key figures.
+//! who blocks whom, and key figures.
 //!
 //! Only servers that the person who started this server named are ever looked at.
 
@@ -29,7 +29,7 @@ const MOST_NOTES: usize = 12;
 
 /// What is remembered of each server between two readings.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownServer {
     cpus: Option<f64>,
     vendor: String,
     version: String,
@@ -128,7 +128,7 @@ struct Of<'a> {
 /// All servers that are looked at.
 #[derive(Debug, Default)]
 pub(super) struct Databases {
-    servers: BTreeMap<String, Known>,
+    servers: BTreeMap<String, KnownServer>,
     /// CPUs of this machine.
     cpus: Option<f64>,
 }
@@ -161,7 +161,7 @@ impl Databases {
         (!told.is_empty()).then(|| format!("[{}]", told.join(",")))
     }
 
-    fn of(&mut self, server: &str) -> &mut Known {
+    fn of(&mut self, server: &str) -> &mut KnownServer {
         self.servers.entry(server.to_owned()).or_default()
     }
 
@@ -295,8 +295,8 @@ impl Databases {
     }
 }
 
-impl Known {
-    /// A server without numbers of statements says of locks who waits, and samples say in which statement.
+impl KnownServer {
+    /// A server without numbers of statements reports for locks who waits, and samples have the statement.
     fn name_statements(&mut self) {
         let of: BTreeMap<i64, &String> =
             self.seen.iter().filter_map(|(_, seen)| Some((seen.session, seen.statement.as_ref()?))).collect();
@@ -315,13 +315,13 @@ impl Known {
         let (t, row) = (of.t, of.row);
         let dt = servers.f64(row, db::dt).unwrap_or(1.0);
         self.trouble = None;
-        // Of another moment: nobody waits any more.
+        // Of another moment: no session waits any more.
         if (t.0 - self.locks_at).abs() as f64 > 1.5e6 * dt.max(1.0) {
             self.locks.clear();
         }
         self.name_statements();
         let samples = servers.f64(row, db::samples).filter(|n| *n > 0.0).unwrap_or(1.0);
-        let this: &Known = self;
+        let this: &KnownServer = self;
         let mut counts: BTreeMap<&Seen, u32> = BTreeMap::new();
         let begin = t.0 - (dt * 1e6) as i64;
         for (_, seen) in this.seen.iter().filter(|(seen_at, _)| (begin + 1..=t.0).contains(seen_at)) {

@@ -37,7 +37,7 @@ pub(super) fn events(shared: &Shared, selector: &str) -> Result<impl Stream<Item
                 Event::default().event("failed").data(serde_json::json!({ "error": error.to_string() }).to_string())
             }
         };
-        // Who has gone need not be told.
+        // A listener that has gone needs no message.
         let _ = sender.blocking_send(last);
     });
     Ok(ReceiverStream::new(receiver))
@@ -70,7 +70,7 @@ pub(super) fn past(shared: &Shared) -> Vec<Tick> {
     recent(ticks).into_values().filter(|tick| !tick.values.is_empty()).collect()
 }
 
-/// Sends ticks until the recording ends or nobody listens.
+/// Sends ticks until the recording ends or no listener is left.
 fn read(mut follow: Follow, sender: &Sender<Event>) -> Result<(), StoreError> {
     let mut held: BTreeMap<i64, Tick> = BTreeMap::new();
     let mut is_first = true;

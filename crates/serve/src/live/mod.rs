@@ -29,7 +29,7 @@ use crate::{change::blocking, reply::Failure, shared::Shared};
 
 /// Listeners at the same time.
 pub(crate) const MOST: usize = 200;
-/// How often a silent stream says that it is still there, so that nothing between closes it.
+/// How often a silent stream sends a sign of life, so that nothing between closes it.
 const SIGN: Duration = Duration::from_secs(15);
 
 /// `GET /api/v1/live`.

@@ -89,11 +89,11 @@ pub(super) fn may_be_watched(shared: &Shared, source: &dyn Source) -> Result<(),
     Ok(())
 }
 
-/// Samples until nobody listens.
+/// Samples until no listener is left.
 fn sample(shared: &Shared, key: Key) {
     let wanted = |source: &&'static dyn Source| {
         let spec = source.spec();
-        // How many CPUs there are stands beside what databases do.
+        // The number of CPUs is shown beside the activity of databases.
         let beside = key == Some(fenxi_db::SOURCE_NAME) && spec.name == "sched";
         key.map_or(spec.live || spec.name == process::TABLE.name, |name| spec.name == name || beside)
     };
@@ -150,11 +150,11 @@ fn refused(rows: &Rows, source: &str) -> Option<String> {
     })
 }
 
-/// Tells all listeners that there is nothing to listen to.
+/// Signals to all listeners that there is nothing to listen to.
 fn fail(shared: &Shared, key: Key, why: &str) {
     let failed = json!({ "error": why }).to_string();
     if let Some(sampler) = shared.samplers.lock().remove(&key) {
-        // Nobody may listen any more.
+        // There may be no listener any more.
         let _ = sampler.sender.send(("failed", failed.into()));
     }
 }

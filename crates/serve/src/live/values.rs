@@ -1,7 +1,7 @@
 //! JSON of the values of one tick: `{"t_ms": …, "values": {"cpu.usr[0]": 12.5, …}}`.
 //!
 //! A value is called `table.column`, and `table.column[key]` where it is of one processor, disk, interface …; several
-//! keys have a comma between them. A value that is missing is not there; `left_out` says how many there are too many.
+//! keys have a comma between them. A value that is missing is not there; `left_out` is the number of those left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -274,7 +274,7 @@ fn two_uploads_become_runs_at_a_time_and_the_third_waits_and_is_told_so() {
                 assert_eq!(taken.map(|answer| answer.status), Some(200));
             });
         }
-        // While both are at work, a third one waits for as long as an answer may take, and is told why.
+        // While both are at work, a third one waits for as long as an answer may take, and gets the reason.
         let mut told = None;
         while over() == 0 && told.is_none() {
             let third = post("short.txt", &short);

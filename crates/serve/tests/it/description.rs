@@ -1,4 +1,4 @@
-//! The description of the API says what there is.
+//! The description of the API lists what there is.
 
 use std::path::Path;
 

@@ -75,7 +75,7 @@ fn all_listeners_share_one_sampler_and_who_comes_later_sees_what_was_before() {
 fn a_source_is_watched_by_its_name() {
     let served = serve();
     let mut events = Events::open(&served, "/api/v1/live?source=process");
-    // Processes are told between two samples.
+    // Processes are known between two samples.
     let mut names = Vec::new();
     for _ in 0..5 {
         let (name, tick) = events.next();

@@ -1,7 +1,7 @@
 //! The server over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stdout, reason = "a test tells what it measured")]
+#![allow(clippy::print_stdout, reason = "a test prints what it measured")]
 
 mod changes;
 mod databases;

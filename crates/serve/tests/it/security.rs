@@ -76,10 +76,10 @@ fn what_another_origin_asks_is_refused_whatever_it_asks() {
     }
     assert_eq!(get("/api/v1/about", &[&format!("Origin: {own}"), "Origin: http://evil.example"]), 403);
     assert_eq!((get("/", &["Origin: http://evil.example"]), get("/metrics", &["Origin: null"])), (403, 403));
-    // What a browser says of the page that asks is believed only where it is one of the words for it.
+    // What a browser reports of the page that asks is believed only where it is one of the words for it.
     let site = |value: &str| get("/api/v1/about", &[&format!("Sec-Fetch-Site: {value}")]);
     assert_eq!((site("cross-site, none"), site("\u{e9}"), site("")), (403, 403, 403));
-    // A page that tells no referrer sends its own forms with `null`.
+    // A page without a referrer sends its own forms with `null`.
     assert_eq!(get("/api/v1/about", &["Origin: null", "Sec-Fetch-Site: same-origin"]), 200);
     assert_eq!(
         get("/api/v1/about", &["Origin: null", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"]),

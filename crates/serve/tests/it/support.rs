@@ -1,4 +1,4 @@
-//! A server on a free port of loopback, and a client that sends exactly the bytes it is told.
+//! A server on a free port of loopback, and a client that sends exactly the given bytes.
 
 use std::{
     io::{Read, Write},

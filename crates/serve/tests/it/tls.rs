@@ -12,7 +12,7 @@ fn sh(dir: &Path, script: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A certificate authority, a server's certificate of it and a client's, and one that nobody signed.
+/// A certificate authority, a server's certificate of it and a client's, and one without a signature.
 const CERTIFICATES: &str = "
 new() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \"$@\" 2>/dev/null; }
 new -x509 -keyout ca.key -out ca.pem -subj /CN=ca

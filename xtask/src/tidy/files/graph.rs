@@ -106,7 +106,7 @@ impl Graph {
             let left = ahead[here].iter().copied().filter(|next| !visited.contains(next));
             match left.max_by_key(|next| longest(*next, &ahead, &visited)) {
                 Some(next) => {
-                    // Back from elsewhere: the file is visited once more.
+                    // Back from another file: the file is visited once more.
                     if way.last() != Some(&here) {
                         way.push(here);
                     }
@@ -169,7 +169,7 @@ impl File {
         File { module, uses, code, defined, inner: BTreeSet::new() }
     }
 
-    /// The path from the crate's root of one that is written here; None of one that leads elsewhere.
+    /// The path from the crate's root of one that is written here; None of one that leads out of the crate.
     fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
         let supers = path.iter().take_while(|part| *part == "super").count();
         let (from, rest) = match path.first()?.as_str() {

@@ -9,7 +9,7 @@ use super::playbook::Asking;
 use crate::{answers, options::Format, print};
 
 impl Asking<'_> {
-    /// The board as text, Markdown or JSON Lines; questions that name runs of their own are asked of these.
+    /// The board as text, Markdown or JSON Lines; questions that name runs are asked of these.
     ///
     /// # Errors
     /// When a question is not there or fails, or the format is of rows only.
@@ -70,7 +70,7 @@ impl Asking<'_> {
     }
 }
 
-/// The list of boards; one that is wrong stands there with its error.
+/// The list of boards; one that is wrong is listed with its error.
 pub fn list(all: &BTreeMap<String, Result<Board, QueryError>>, format: Format) -> String {
     let said = |read: &Result<Board, QueryError>| match read {
         Ok(board) => board.title.clone(),

@@ -72,7 +72,7 @@ impl Asking<'_> {
         Ok(out)
     }
 
-    /// What stands below what to look for.
+    /// The lines below what to look for.
     fn rows(&self, playbook: &Playbook, shown: &Shown, rows: &str, command: &str) -> String {
         if shown.answer.n_rows() == 0 {
             let how = playbook.needs.as_ref().map(|needs| format!(" ({needs})")).unwrap_or_default();

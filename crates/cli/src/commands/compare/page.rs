@@ -41,7 +41,7 @@ impl Page {
         let width = self.width.filter(|width| !self.markdown && text.chars().count() > *width);
         match width {
             None => self.out.push_str(text),
-            // What follows stands a little to the right of its first line.
+            // What follows is indented below its first line.
             Some(width) => self.out.push_str(&print::wrapped(text, width.saturating_sub(2)).join("\n  ")),
         }
         self.out.push('\n');
@@ -64,7 +64,7 @@ impl Page {
     pub fn head(&mut self, found: &SideBySide<'_>) {
         for (which, group) in [("A", found.a), ("B", found.b)] {
             let names = run_names(group.runs.iter().map(|run| run.name.as_str()));
-            // Names that are all alike tell less than what chose the runs.
+            // Names that are all alike are less useful than the selector.
             let chosen = if names.contains(" × ") { format!(" of {}", group.title) } else { String::new() };
             let text = format!("{which}: {}{chosen}: {names}", plural(group.runs.len() as u64, "run"));
             self.line(&print::visible(&text));

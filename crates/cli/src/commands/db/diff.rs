@@ -17,7 +17,7 @@ use crate::{
 #[command(after_help = "\
 The interval is a run as any other, with one sample: `ask`, `sql`, `compare`,
 `report` and the pages work on it. Made once, it is found again. A restart, or
-counters that began anew between the snapshots, are told: those figures are
+counters that began anew between the snapshots, are reported: those figures are
 unknown.
 
 Examples:

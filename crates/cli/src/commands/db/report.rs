@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
-use fenxi_api::db_report::{Asked, DbReport, Period, groups, periods};
+use fenxi_api::db_report::{DbReport, Period, PeriodScope, groups, periods};
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Scope};
 use fenxi_store::Store;
@@ -18,7 +18,7 @@ use crate::{
 /// `fenxi db report`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What stands where:
+Contents:
   one run or range of time  one period
   two snapshots             the interval between them, one period
   two runs or ranges        two periods side by side, sorted by difference
@@ -79,7 +79,7 @@ pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let asked = asked(&store, &args.runs)?;
     let engine = Engine::open(&store, &args.engine.options())?;
     let named = args.server.as_deref();
-    let is_group = |asked: &Asked| asked.period.runs.len() > 1;
+    let is_group = |asked: &PeriodScope| asked.period.runs.len() > 1;
     let report = match &asked[..] {
         [a, b] if is_group(a) || is_group(b) => groups(&engine, &[a.clone(), b.clone()], named)?,
         all => periods(&engine, all, named)?,
@@ -119,7 +119,7 @@ fn written(report: &DbReport, form: Form) -> anyhow::Result<String> {
 }
 
 /// The periods that are meant; two snapshots are one.
-fn asked(store: &Store, words: &[String]) -> anyhow::Result<Vec<Asked>> {
+fn asked(store: &Store, words: &[String]) -> anyhow::Result<Vec<PeriodScope>> {
     let latest = ["@1".to_owned()];
     let words = if words.is_empty() { &latest[..] } else { words };
     let chosen: Vec<Vec<RunId>> =
@@ -146,11 +146,11 @@ fn asked(store: &Store, words: &[String]) -> anyhow::Result<Vec<Asked>> {
     }
 }
 
-fn period(store: &Store, label: String, selector: &str, runs: Vec<RunId>) -> anyhow::Result<Asked> {
+fn period(store: &Store, label: String, selector: &str, runs: Vec<RunId>) -> anyhow::Result<PeriodScope> {
     let entries: Vec<_> = runs.iter().map(|run| store.run(run)).collect::<Result<_, _>>()?;
     let start = entries.iter().map(|entry| entry.manifest.start).min().map_or_else(String::new, |start| start.iso());
     let seconds = entries.iter().map(|entry| entry.manifest.seconds()).sum();
     let names = runs.iter().map(ToString::to_string).collect();
     let period = Period { label, selector: selector.to_owned(), runs: names, start, seconds };
-    Ok(Asked { period, scope: Scope::of(runs) })
+    Ok(PeriodScope { period, scope: Scope::of(runs) })
 }

@@ -104,7 +104,7 @@ fn step_through(global: &Global, args: &TopArgs, selector: &str) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// The screen has a thread of its own, so that keys do not wait for the next tick.
+/// The screen has its own thread, so that keys do not wait for the next tick.
 fn watch(args: &TopArgs) -> anyhow::Result<ExitCode> {
     let server = server_or_only(args.url.as_deref())?;
     let mut top = Top::new(Some(server.name().to_owned()), false);
@@ -153,7 +153,7 @@ fn send(screen: &Sender<Tick>, t: Micros, dt: f64, rows: &Rows) -> ControlFlow<(
     }
 }
 
-/// Keeps what could not be read, to be said when the terminal is given back.
+/// Keeps what could not be read, to be reported when the terminal is given back.
 fn remember(rows: &Rows, notes: &mut BTreeSet<String>) {
     let Some(found) = rows.of(&note::TABLE) else { return };
     for row in 0..found.n_rows() {

@@ -39,7 +39,7 @@ pub struct TestArgs {
     pub form: JsonArgs,
 }
 
-/// Reads the file as the format says and prints what that gives.
+/// Reads the file with the format and prints the result.
 pub fn run(global: &Global, args: &TestArgs) -> anyhow::Result<ExitCode> {
     let stop = Stop::on_interrupt();
     let known = match stores::open_as_it_is(global) {

@@ -18,7 +18,7 @@ use crate::{options::Global, print};
 pub struct Archived {
     /// Its path, or `-`.
     path: PathBuf,
-    /// What was read of standard input to tell that it is one.
+    /// What was read of standard input to detect that it is one.
     begun: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ pub fn find(paths: &mut Vec<PathBuf>) -> anyhow::Result<(Vec<Archived>, Vec<u8>)
     Ok((found, of_stdin))
 }
 
-/// Takes the runs of an archive in, and says which.
+/// Imports the runs of an archive, and prints which.
 ///
 /// # Errors
 /// When options are given that an archive has no use for, or [`Store::take_in`] fails.

@@ -13,7 +13,7 @@ use fenxi_sys::signal::Signals;
 /// The longest that a client may take to ask.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is given to whoever asks; it ends with the process.
+/// The figures that clients are given; it ends with the process.
 #[derive(Debug)]
 pub struct Exporter(Arc<Mutex<Exposition>>);
 

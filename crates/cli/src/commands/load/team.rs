@@ -17,7 +17,7 @@ use fenxi_serve::{Tokens, own_token};
 
 use crate::{options::Global, print, stop::Stop};
 
-/// How long a child may take to end once it has nobody to talk to.
+/// How long a child may take to end once its peer has gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who makes a load.
@@ -44,7 +44,7 @@ pub struct TeamArgs {
 #[command(after_help = "\
 A worker waits for `fenxi load run --workers`, which sends its share of
 connections and rate, the workload, and the database URL with its password. A
-worker stores nothing. Whoever reaches it can generate load on databases, so
+worker stores nothing. Every host that reaches it can generate load on databases, so
 addresses other than loopback require --token-file. Connections are not
 encrypted: on shared networks use a tunnel (ssh -L 7071:127.0.0.1:7071).
 
@@ -149,7 +149,7 @@ fn elsewhere(target: &Target, programs: &Programs) -> anyhow::Result<Link> {
     Ok(Link::child(&target.name, output, input)?)
 }
 
-/// Processes that end when nobody talks to them.
+/// Processes that end when their peer has gone.
 #[derive(Debug, Default)]
 pub struct Children(Vec<Child>);
 

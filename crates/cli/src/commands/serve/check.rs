@@ -1,4 +1,4 @@
-//! `fenxi serve --check`: whether the server could start, what would hold it, and what would be open to whom. Nothing is served
+//! `fenxi serve --check`: whether the server could start, what would hold it, and what would be open to which clients. Nothing is served
 //! and nothing changed.
 
 use std::{path::Path, process::ExitCode, time::Duration};
@@ -52,7 +52,7 @@ pub(super) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode>
 /// Who gets in.
 fn who(access: Option<&Access>, tls: Option<&Tls>) -> &'static str {
     match (access, tls.is_some_and(Tls::asks_clients)) {
-        (None, _) => "nobody: the tokens cannot be read",
+        (None, _) => "no one: the tokens cannot be read",
         (Some(Access::Open), false) => "everybody on this machine",
         (Some(Access::Open), true) => "clients with a certificate",
         (Some(Access::Tokens(_)), false) => "clients with a token",
@@ -94,8 +94,8 @@ impl Found {
 
     fn may(&mut self, args: &ServeArgs, access: Option<&Access>, tls: Option<&Tls>) {
         let who = who(access, tls);
-        let changes = if args.read_only { "nobody (--read-only)" } else { who };
-        let carried = if args.no_carried { "nobody (--no-carried)" } else { "imported runs, about themselves" };
+        let changes = if args.read_only { "no one (--read-only)" } else { who };
+        let carried = if args.no_carried { "no one (--no-carried)" } else { "imported runs, about themselves" };
         let actions = [("see_runs", who), ("ask_sql", who), ("ask_carried_questions", carried)];
         let changing = ["import", "change_labels_and_questions", "delete_runs"];
         let all = actions.into_iter().chain(changing.map(|action| (action, changes)));
@@ -111,7 +111,8 @@ impl Found {
             self.warnings.push("what confines statements is known when there is a store".to_owned());
         } else if let Some(store) = self.or_problem(stores::open_as_it_is(global)) {
             if !args.read_only && fs::access(&path, Rights::WRITE_OK).is_err() {
-                self.warnings.push(format!("{} cannot be written; --read-only says so to clients", path.display()));
+                self.warnings
+                    .push(format!("{} cannot be written; --read-only makes that known to clients", path.display()));
             }
             rows.push(("statements_confined_by", json!(self.confined(&store, args, limits))));
         }
@@ -204,7 +205,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The least memory that a cgroup of this process, or one around it, may have; None without a limit.
+/// The smallest memory limit that a cgroup of this process, or one around it, may have; None without a limit.
 fn memory_limit(root: &Root) -> Option<u64> {
     let pid = std::process::id();
     let limits = |controller: &str, file: &str| {
@@ -212,7 +213,7 @@ fn memory_limit(root: &Root) -> Option<u64> {
         let read = |folder: &Path| fs_err::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         folder.ancestors().filter_map(read).min()
     };
-    // Version 1 says "no limit" by a number that no machine has.
+    // Version 1 has "no limit" as a number that no machine has.
     let version1 = limits("memory", "memory.limit_in_bytes").filter(|bytes| *bytes < 1 << 60);
     limits("", "memory.max").into_iter().chain(version1).min()
 }

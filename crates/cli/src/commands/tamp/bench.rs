@@ -269,7 +269,7 @@ fn rows(points: &[Point], host: &str, path: &Path, end: fenxi_model::Micros) -> 
             row.str(metric::name, name).str(metric::labels, &*labels).f64(metric::value, value).str(metric::unit, unit);
         }
     }
-    // The run's own results are those of what `tamp` does unless told otherwise.
+    // The run's own results are those of `tamp`'s defaults.
     if let Some(point) = points.iter().find(|point| point.name == "zst -1") {
         for (name, value, unit, better) in [
             ("ratio", point.ratio, "", "lower"),

@@ -1,4 +1,4 @@
-//! The files of a command line: which are meant, and what is said of each.
+//! The files of a command line: which are meant, and what is printed about each.
 
 use std::{
     cell::OnceCell,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What is needed for each file.
-pub(super) struct Work<'a> {
+pub(super) struct Job<'a> {
     pub global: &'a Global,
     pub args: &'a TampArgs,
     stop: OnceCell<Stop>,
@@ -31,7 +31,7 @@ pub(super) struct Work<'a> {
 pub(super) fn run(global: &Global, args: &TampArgs) -> anyhow::Result<ExitCode> {
     refuse_terminals(args)?;
     let decompress = Decompress { threads: args.threads(), memory: args.means.memory, range: args.mode.range.clone() };
-    let work = Work { global, args, stop: OnceCell::new(), decompress };
+    let work = Job { global, args, stop: OnceCell::new(), decompress };
     let mut failed = false;
     let mut listed = Vec::new();
     let standard = [PathBuf::from("-")];
@@ -110,7 +110,7 @@ fn below(directory: &Path, args: &TampArgs, found: &mut Vec<PathBuf>, unreadable
     }
 }
 
-impl Work<'_> {
+impl Job<'_> {
     /// Asked for only when there is something to be left whole: until then, as while a named pipe has no writer, a
     /// signal ends the process as usual.
     pub(super) fn stop(&self) -> &Stop {

@@ -31,7 +31,7 @@ Levels   -1     -2    -3    -4    -5    -6    -7    -8    -9    --fast
 Examples:
   tamp backup.tar                            replace it by backup.tar.zst
   tamp -d backup.tar.zst                     decompress
-  pg_dump -Fc db | tamp --lz4 > db.lz4       least CPU time, on all cores
+  pg_dump -Fc db | tamp --lz4 > db.lz4       minimum CPU time, on all cores
   tamp -dc db.lz4 | pg_restore -d db
   tamp -l *.zst                              list sizes; -t tests integrity
   tamp -d --range 10G:+1M -c disk.img.zst    random access to a byte range

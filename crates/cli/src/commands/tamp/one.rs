@@ -16,7 +16,7 @@ use fenxi_tamp::{
 };
 use fs_err::File;
 
-use super::files::{Work, described};
+use super::files::{Job, described};
 use crate::{print, progress::Transfer};
 
 /// Where the data comes from.
@@ -36,7 +36,7 @@ enum To {
 }
 
 /// Does what is asked for with the file at `path`.
-pub(super) fn file(work: &Work<'_>, path: &Path) -> anyhow::Result<()> {
+pub(super) fn file(work: &Job<'_>, path: &Path) -> anyhow::Result<()> {
     let standard = path.as_os_str() == OsStr::new("-");
     let from = if standard { standard_input()? } else { open(work, path)? };
     let to = target(work, path, standard)?;
@@ -51,7 +51,7 @@ fn standard_input() -> anyhow::Result<From> {
 }
 
 /// Opens a file, unless it is one that should stay as it is.
-fn open(work: &Work<'_>, path: &Path) -> anyhow::Result<From> {
+fn open(work: &Job<'_>, path: &Path) -> anyhow::Result<From> {
     let place = &work.args.place;
     // Where the file goes somewhere else and stays, it matters little what it is.
     let stays = place.stdout || place.output.is_some() || work.args.mode.test;
@@ -79,7 +79,7 @@ fn open(work: &Work<'_>, path: &Path) -> anyhow::Result<From> {
 }
 
 /// Where the data goes; nothing is opened yet.
-fn target(work: &Work<'_>, path: &Path, standard: bool) -> anyhow::Result<To> {
+fn target(work: &Job<'_>, path: &Path, standard: bool) -> anyhow::Result<To> {
     let args = work.args;
     if args.mode.test {
         return Ok(To::Nowhere);
@@ -108,7 +108,7 @@ fn target(work: &Work<'_>, path: &Path, standard: bool) -> anyhow::Result<To> {
 }
 
 /// Compresses, decompresses or tests, and then gives the new file its name and takes away the old.
-fn convert(work: &Work<'_>, path: &Path, from: From, to: To) -> anyhow::Result<()> {
+fn convert(work: &Job<'_>, path: &Path, from: From, to: To) -> anyhow::Result<()> {
     let (args, stop) = (work.args, work.stop());
     let mut making = None;
     let output = match &to {
@@ -173,7 +173,7 @@ impl Write for Stream {
 
 /// Standard output: with holes only where it is a regular file that is not appended to. A terminal gets what was in the
 /// archive made visible; only who forces compressed data upon it gets that as it is.
-fn standard_output(work: &Work<'_>) -> anyhow::Result<Output> {
+fn standard_output(work: &Job<'_>) -> anyhow::Result<Output> {
     if io::stdout().is_terminal() && work.args.mode.decompress {
         return Ok(Output::stream(print::Stdout::new(print::Form::Data)));
     }
@@ -188,7 +188,7 @@ fn standard_output(work: &Work<'_>) -> anyhow::Result<Output> {
 }
 
 /// Moves the data; what was moved in words, and what is lost.
-fn transfer(work: &Work<'_>, from: &From, output: Output, watch: Watch<'_>) -> anyhow::Result<(String, Vec<Lost>)> {
+fn transfer(work: &Job<'_>, from: &From, output: Output, watch: Watch<'_>) -> anyhow::Result<(String, Vec<Lost>)> {
     let args = work.args;
     let meter = Meter::default();
     let input = Input::file(from.file.try_clone()?)?.nocache(args.place.nocache);
@@ -222,7 +222,7 @@ fn transfer(work: &Work<'_>, from: &From, output: Output, watch: Watch<'_>) -> a
     Ok((moved, lost))
 }
 
-/// Says what is lost; it is an error if anything is.
+/// Prints what is lost; it is an error if anything is.
 fn report(lost: &[Lost]) -> anyhow::Result<()> {
     for part in lost {
         let begin = part.content_at;

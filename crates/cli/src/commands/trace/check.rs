@@ -25,7 +25,7 @@ pub struct CheckArgs {
     pub form: JsonArgs,
 }
 
-/// Tries everything and says how it went.
+/// Tries everything and prints the results.
 pub fn run(_: &Global, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let (abilities, observers) = (abilities(), observers());
     let works = observers.iter().all(|found| found.refused.is_none());

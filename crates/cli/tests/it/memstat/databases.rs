@@ -1,4 +1,4 @@
-//! Is a database cached twice? Asked of servers of this test's own, in folders of its own.
+//! Is a database cached twice? Asked of servers that this test starts, in separate folders.
 
 use std::{
     os::unix::process::CommandExt,

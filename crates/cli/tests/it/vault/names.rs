@@ -49,7 +49,7 @@ fn labels_of_runs_are_texts() {
     for word in NAMES.iter().filter(|word| !word.contains('\0')) {
         let labels = serde_json::json!({ "name": word, "tags": { "build": word } }).to_string();
         let answer = served.change("PUT", &format!("/api/v1/runs/{}/labels", vault.one), labels.as_bytes());
-        // Some are no names at all; those that are taken are told as they are.
+        // Some are no names at all; those that are taken are printed as they are.
         if answer.status != 200 {
             assert!((400..500).contains(&answer.status), "{word:?}: {}", answer.text());
             continue;

@@ -94,7 +94,7 @@ fn a_statement_about_one_run_does_not_see_another() {
             let told = words.iter().find(|word| text.contains(**word));
             // Errors may show the statement.
             let shown = answer.status != 200 && told.is_some_and(|word| statement.contains(*word));
-            assert!(told.is_none() || shown, "{statement} tells {told:?}: {text}");
+            assert!(told.is_none() || shown, "{statement} reveals {told:?}: {text}");
         }
         knows(&served);
     }

@@ -175,7 +175,7 @@ fn smuggled(create: &str) -> Vec<String> {
     all
 }
 
-/// What would lie to whoever asks next.
+/// What would lie to the next client.
 const CREATES: [&str; 5] = [
     "CREATE OR REPLACE MACRO wmean(x, dt) AS 42.0",
     "CREATE OR REPLACE VIEW cpu AS SELECT '@' AS run, NULL::INT AS cpu, 99.9 AS usr, 1.0 AS dt",

@@ -40,7 +40,7 @@ pub fn drive(global: &Global, args: &RunArgs, planned: &Planned, printer: &Print
     load(args, &planned.load, printer, &mut |_| {}, &|| stop.asked())
 }
 
-/// Makes the load, in this process or with workers. `each` is told of every interval; `ends` whether it shall end.
+/// Makes the load, in this process or with workers. `each` is called with every interval; `ends` decides whether it ends.
 fn load(
     args: &RunArgs,
     plan: &Plan,

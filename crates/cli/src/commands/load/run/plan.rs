@@ -29,7 +29,7 @@ pub struct Planned {
 pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
     let (workload, target, program) = resolve(&args.place)?;
     let (schedule, policy) = (schedule(args)?, policy(args, target.login.dialect)?);
-    // A refused login, a wrong address and a missing table are said at once, and not counted ten thousand times.
+    // A refused login, a wrong address and a missing table are reported at once, and not counted ten thousand times.
     let mut client = Client::connect(&target, PATIENCE)?;
     caution(client.cautions());
     if let Some(table) = prepare::missing(&mut client, &program)? {
@@ -92,7 +92,7 @@ fn policy(args: &RunArgs, dialect: Dialect) -> anyhow::Result<Policy> {
     Ok(policy)
 }
 
-/// What says how a run was made.
+/// The facts of how a run was made.
 pub fn parameters(args: &RunArgs, Planned { workload, load }: &Planned) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> =
         workload.options.iter().map(|(key, option)| (key.clone(), option.value.to_string())).collect();

@@ -5,7 +5,7 @@ mod causes;
 
 use std::collections::BTreeMap;
 
-use fenxi_analyze::{Bursts, Moved, benjamini_hochberg, bursts, moved};
+use fenxi_analyze::{Bursts, RangeShift, benjamini_hochberg, bursts, range_shift};
 use fenxi_model::RunId;
 use fenxi_query::Engine;
 use fenxi_store::Manifest;
@@ -17,7 +17,7 @@ use crate::{
     series::{self, Bins, Line, together},
     windows,
 };
-use causes::Told;
+use causes::SeriesRole;
 
 /// Found at this adjusted p, a difference counts as sure.
 const SURE: f64 = 0.05;
@@ -48,7 +48,7 @@ pub struct InRange {
     pub baseline: Option<RunId>,
     /// What the changes say together, what explains most first.
     pub causes: Vec<Cause>,
-    /// Series that differ: first what cannot follow from less throughput, what says the same of one thing together.
+    /// Series that differ: first what cannot follow from less throughput, series of one thing together.
     pub changed: Vec<Change>,
     /// Series that differ and are not among these.
     pub more: usize,
@@ -79,13 +79,13 @@ pub struct Change {
     pub rest: f64,
     /// Change against the rest, 1 for twice as much; None where the rest is 0 or of another sign.
     pub change: Option<f64>,
-    /// Cliff's delta, from -1 to 1: how surely a value tells on which side it was.
+    /// Cliff's delta, from -1 to 1: how surely a value shows on which side it was.
     pub effect: f64,
     /// p, adjusted for the number of series that were looked at.
     pub p: f64,
     /// Whether it is more than such a series wanders by itself.
     pub sure: bool,
-    /// What it says the same of as others that stand beside it.
+    /// The thing it has in common with others beside it.
     pub thing: String,
     /// Change of the amount per transaction, 1 for twice as much; None without transactions, or where it did not change.
     pub per_transaction: Option<f64>,
@@ -111,7 +111,7 @@ pub struct Cause {
 /// A series and how it changed.
 struct Judged {
     line: Line,
-    moved: Moved,
+    shift: RangeShift,
     bursts: Option<Bursts>,
     /// Adjusted for the number of series; not a number where it never moves.
     p: f64,
@@ -120,12 +120,12 @@ struct Judged {
 impl Judged {
     fn of(line: Line, bins: &Bins) -> Option<Judged> {
         let (values, range) = together(&line.values, &bins.range, bins.together);
-        let found = moved(&values, range)?;
+        let found = range_shift(&values, range)?;
         let bursts = bursts(&line.values, bins.range.clone());
         let p = bursts.map_or(found.p, |bursts| found.p.min(2.0 * bursts.p));
         // What never moves is no test.
         let is_still = found.effect == 0.0 && bursts.is_none();
-        Some(Judged { line, moved: found, bursts, p: if is_still { f64::NAN } else { p } })
+        Some(Judged { line, shift: found, bursts, p: if is_still { f64::NAN } else { p } })
     }
 
     fn is_sure(&self) -> bool {
@@ -135,21 +135,21 @@ impl Judged {
     /// The share of the range that bursts have and how much they stand out, where they say more than the mean.
     fn burst(&self) -> Option<(f64, f64)> {
         let bursts = self.bursts.as_ref().filter(|bursts| bursts.p <= SURE)?;
-        let most = bursts.level.abs().max(self.moved.rest.abs());
+        let most = bursts.level.abs().max(self.shift.rest.abs());
         let lifted = |v: f64| v.abs() + 0.05 * most;
-        let power = if most > 0.0 { (lifted(bursts.level) / lifted(self.moved.rest)).log2() } else { 0.0 };
+        let power = if most > 0.0 { (lifted(bursts.level) / lifted(self.shift.rest)).log2() } else { 0.0 };
         let weight = (bursts.share - bursts.share_rest) * power.abs().min(MOST_POWER);
-        (weight > self.moved.weight).then_some((bursts.share, weight))
+        (weight > self.shift.weight).then_some((bursts.share, weight))
     }
 
     /// How much the eye should see it first.
     fn weight(&self) -> f64 {
-        self.burst().map_or(self.moved.weight, |(_, weight)| weight)
+        self.burst().map_or(self.shift.weight, |(_, weight)| weight)
     }
 }
 
 impl InRange {
-    /// Compares the time from `from_s` to `to_s`, seconds since the begin of the run, with the rest of it; `most` changes are told.
+    /// Compares the time from `from_s` to `to_s`, seconds since the begin of the run, with the rest of it; `most` changes are reported.
     ///
     /// # Errors
     /// A range outside the run, or one that leaves no rest; a run that cannot be read.
@@ -239,8 +239,8 @@ impl Judging<'_> {
         let adjusted = benjamini_hochberg(&judged.iter().map(|j| j.p).collect::<Vec<_>>());
         judged.iter_mut().zip(adjusted).for_each(|(j, p)| j.p = p);
         let looked = judged.len();
-        let (told, causes) = causes::of(self.engine, self.run, &judged, bins)?;
-        let (changed, more) = self.ranked(judged, told, most);
+        let (roles, causes) = causes::of(self.engine, self.run, &judged, bins)?;
+        let (changed, more) = self.ranked(judged, roles, most);
         Ok(InRange {
             run: self.run.clone(),
             from_s: span.0,
@@ -255,15 +255,15 @@ impl Judging<'_> {
     }
 
     /// What differs, what can be a cause first and series of one thing together; how many more do.
-    fn ranked(&self, judged: Vec<Judged>, told: Vec<Told>, most: usize) -> (Vec<Change>, usize) {
-        let mut news: Vec<(Judged, Told)> =
-            judged.into_iter().zip(told).filter(|(j, _)| j.weight() >= LEAST_WEIGHT && !j.p.is_nan()).collect();
-        let place = |j: &Judged, told: &Told| (!j.is_sure(), told.class);
+    fn ranked(&self, judged: Vec<Judged>, roles: Vec<SeriesRole>, most: usize) -> (Vec<Change>, usize) {
+        let mut news: Vec<(Judged, SeriesRole)> =
+            judged.into_iter().zip(roles).filter(|(j, _)| j.weight() >= LEAST_WEIGHT && !j.p.is_nan()).collect();
+        let place = |j: &Judged, roles: &SeriesRole| (!j.is_sure(), roles.class);
         let mut things: BTreeMap<(String, String), (bool, u8, f64)> = BTreeMap::new();
-        let thing = |j: &Judged, told: &Told| (j.line.host.clone(), told.thing.clone());
-        for (j, told) in &news {
-            let (unsure, class) = place(j, told);
-            let of = things.entry(thing(j, told)).or_insert((unsure, class, j.weight()));
+        let thing = |j: &Judged, roles: &SeriesRole| (j.line.host.clone(), roles.thing.clone());
+        for (j, roles) in &news {
+            let (unsure, class) = place(j, roles);
+            let of = things.entry(thing(j, roles)).or_insert((unsure, class, j.weight()));
             let is_better = (unsure, class).cmp(&(of.0, of.1)).then(of.2.total_cmp(&j.weight())).is_lt();
             if is_better {
                 *of = (unsure, class, j.weight());
@@ -282,8 +282,8 @@ impl Judging<'_> {
         let total = news.len();
         let (mut shown, mut columns) = (BTreeMap::new(), BTreeMap::new());
         let mut changed = Vec::new();
-        for (j, told) in news {
-            let of_thing = shown.entry(thing(&j, &told)).or_insert(0);
+        for (j, roles) in news {
+            let of_thing = shown.entry(thing(&j, &roles)).or_insert(0);
             let of_column = columns.entry((j.line.of.table, j.line.of.column)).or_insert(0);
             let is_metric = j.line.of.table == "metric";
             if changed.len() == most || *of_thing >= OF_ONE_THING || *of_column >= OF_ONE_COLUMN && !is_metric {
@@ -291,16 +291,16 @@ impl Judging<'_> {
             }
             *of_thing += 1;
             *of_column += 1;
-            changed.push(change(j, told, self.several_hosts));
+            changed.push(change(j, roles, self.several_hosts));
         }
         let more = total - changed.len();
         (changed, more)
     }
 }
 
-fn change(j: Judged, told: Told, several_hosts: bool) -> Change {
+fn change(j: Judged, roles: SeriesRole, several_hosts: bool) -> Change {
     let bursts = j.burst().map(|(share, _)| share);
-    let (line, m) = (j.line, j.moved);
+    let (line, m) = (j.line, j.shift);
     let key = match (several_hosts, line.key.is_empty()) {
         (true, true) => line.host,
         (true, false) => format!("{} {}", line.host, line.key),
@@ -321,8 +321,8 @@ fn change(j: Judged, told: Told, several_hosts: bool) -> Change {
         effect: m.effect,
         p: j.p,
         sure: j.p <= SURE,
-        thing: told.thing,
-        per_transaction: told.cost.filter(|cost| *cost != 0.0).map(|cost| cost.exp2() - 1.0),
+        thing: roles.thing,
+        per_transaction: roles.cost.filter(|cost| *cost != 0.0).map(|cost| cost.exp2() - 1.0),
         bursts,
     }
 }

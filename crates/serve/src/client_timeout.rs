@@ -19,7 +19,7 @@ use std::{
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
-use crate::house::{Turn, locked};
+use crate::connections::{Turn, locked};
 
 /// Bytes a second that a client has to take or give.
 const RATE: f64 = 8192.0;
@@ -273,7 +273,7 @@ where
         }
         let mut pace = locked(&self.request.pace);
         if polled.is_pending() && pace.cut.is_some() {
-            // What is said about it has a time of its own.
+            // The answer about it has a separate time.
             *pace = Pace::default();
             return Poll::Ready(Some(Err(too_slow())));
         }
@@ -296,7 +296,7 @@ where
 
 impl<B> Drop for Receiving<B> {
     fn drop(&mut self) {
-        // Nobody waits for the rest of it.
+        // No client waits for the rest of it.
         self.request.ours(Instant::now());
         locked(&self.request.pace).reader = None;
     }

@@ -17,7 +17,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::pace::Request;
+use crate::client_timeout::Request;
 
 /// Time between two looks for clients that are overdue.
 const LOOK: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ pub(crate) struct Bounds {
     pub(crate) patience: Duration,
 }
 
-/// Where somebody comes from, as far as addresses tell one from another.
+/// The origin of a client, as far as addresses distinguish one from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Household {
     /// This machine: all its users have the same address, or any that they like.
@@ -72,7 +72,7 @@ pub(crate) struct House {
     begun: Instant,
     guests: Mutex<Guests>,
     number: AtomicU64,
-    /// Open connections, with those that were told to go.
+    /// Open connections, with those that were asked to go.
     open: AtomicUsize,
     requests: AtomicUsize,
     /// Connections that made room or were refused, and requests that did.
@@ -182,12 +182,12 @@ impl House {
         (open, requests, self.turned_away.load(Ordering::Relaxed))
     }
 
-    /// Whether those that were told to go have yet to do so before more can come.
+    /// Whether those that were asked to go have yet to do so before more can come.
     pub(crate) fn is_overfull(&self) -> bool {
         self.open.load(Ordering::Relaxed) >= self.bounds.connections + OVERHANG
     }
 
-    /// A place for a connection from `ip`; None when there is none and nobody can make room.
+    /// A place for a connection from `ip`; None when there is none and none can make room.
     pub(crate) fn admit(self: &Arc<House>, ip: IpAddr, now: Instant) -> Option<Seat> {
         let household = Household::of(ip);
         let share = match household {

@@ -5,7 +5,7 @@ use fenxi_model::{Better, Section, TableId, Unit, table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::words::{BetterWord, VerdictWord, centre, centre_schema, verdict, words_of};
+use crate::wording::{BetterWord, VerdictWord, centre, centre_schema, verdict, words_of};
 
 /// A metric or a result of two groups.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -30,7 +30,7 @@ pub struct Line {
     pub centre: Centre,
     /// Mean or median of each group.
     pub means: [f64; 2],
-    /// Least and greatest of each group.
+    /// Minimum and maximum of each group.
     pub ranges: [[f64; 2]; 2],
     /// The second mean less the first; as a share of the first where `relative`.
     pub change: f64,
@@ -84,12 +84,12 @@ impl Line {
         }
     }
 
-    /// The unit, to show numbers with; none for a result with a word of its own.
+    /// The unit, to show numbers with; none for a result with its own word.
     pub fn measure(&self) -> Unit {
         Unit::from_symbol(&self.unit)
     }
 
-    /// Whether the line tells a change.
+    /// Whether the line has a change.
     pub fn is_change(&self) -> bool {
         matches!(self.verdict, Verdict::Worse | Verdict::Better | Verdict::Different)
     }
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// The least and the greatest of several numbers, in words.
+/// The minimum and the maximum of several numbers, in words.
 pub fn range_words([least, greatest]: [f64; 2], unit: Unit) -> String {
     if least == greatest {
         unit.human(least).to_string()

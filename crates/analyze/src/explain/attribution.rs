@@ -17,7 +17,7 @@ pub enum Measured {
     Sampled,
     /// By the load generator.
     Driver,
-    /// By round trips of a connection of its own.
+    /// By round trips of a separate connection.
     Ping,
 }
 
@@ -82,7 +82,7 @@ pub struct Quota {
 
 /// A time as it was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Taken {
+pub struct Attribution {
     /// Seconds per second.
     pub time: f64,
     /// How it was measured.
@@ -93,7 +93,7 @@ pub struct Taken {
 
 /// Takes each kind of time from the first of `sources` that knows it, so that none is counted twice. A time that a better
 /// source knows only as a whole is divided in the proportions of a later one.
-pub fn take(sources: &[Source], quota: Option<Quota>) -> BTreeMap<&'static str, Taken> {
+pub fn attribute(sources: &[Source], quota: Option<Quota>) -> BTreeMap<&'static str, Attribution> {
     let mut taken = BTreeMap::new();
     let mut covered: BTreeSet<&'static str> = BTreeSet::new();
     for (i, source) in sources.iter().enumerate() {
@@ -123,12 +123,12 @@ pub fn take(sources: &[Source], quota: Option<Quota>) -> BTreeMap<&'static str, 
 }
 
 fn add(
-    taken: &mut BTreeMap<&'static str, Taken>,
+    taken: &mut BTreeMap<&'static str, Attribution>,
     name: &'static str,
     (time, divided): (f64, Option<Measured>),
     measured: Measured,
 ) {
-    let kept = taken.entry(name).or_insert(Taken { time: 0.0, measured, divided });
+    let kept = taken.entry(name).or_insert(Attribution { time: 0.0, measured, divided });
     kept.time += time;
 }
 
@@ -139,7 +139,7 @@ fn divided(amount: &Amount, later: &[Source]) -> Vec<(&'static str, (f64, Option
         let mine: Vec<_> = mine.map(|a| (a.kind.name, a.time)).collect();
         (mine.iter().map(|(_, time)| time).sum::<f64>() > 0.0).then_some(mine)
     };
-    // Who sees all waits tells their proportions; who sees some of them does not.
+    // A source that sees all waits has their proportions; one that sees some of them does not.
     let told = |complete: bool| later.iter().filter(move |source| source.is_complete == complete);
     let found = told(true).chain(told(false)).find_map(|source| Some((source.measured, shares(source)?)));
     let Some((measured, shares)) = found else { return vec![(amount.kind.name, (amount.time, None))] };
@@ -152,7 +152,7 @@ fn divided(amount: &Amount, later: &[Source]) -> Vec<(&'static str, (f64, Option
 /// To the scheduler a throttled thread is one that is runnable and waits, so that the time is in the run queue's already.
 /// The cgroup counts the time of run queues, not of threads: while they are throttled, all runnable threads of theirs wait, which
 /// are as many on each CPU as there are runnable threads for a CPU.
-fn throttle(taken: &mut BTreeMap<&'static str, Taken>, quota: Option<Quota>) {
+fn throttle(taken: &mut BTreeMap<&'static str, Attribution>, quota: Option<Quota>) {
     let Some(quota) = quota else { return };
     let cpu: f64 = [name::CPU, name::USER, name::SYSTEM].iter().filter_map(|n| taken.get(n)).map(|t| t.time).sum();
     let runnable = cpu + taken.get(name::RUN_QUEUE).map_or(0.0, |t| t.time);
@@ -162,7 +162,7 @@ fn throttle(taken: &mut BTreeMap<&'static str, Taken>, quota: Option<Quota>) {
         time = time.min(queue.time);
         queue.time -= time;
     }
-    taken.insert(name::THROTTLED, Taken { time, measured: Measured::Os, divided: None });
+    taken.insert(name::THROTTLED, Attribution { time, measured: Measured::Os, divided: None });
 }
 
 /// Takes off sampled waits what was a wait for a CPU, and gives how much; `sessions` are those in a transaction at any moment.
@@ -170,8 +170,12 @@ fn throttle(taken: &mut BTreeMap<&'static str, Taken>, quota: Option<Quota>) {
 /// A session that can run again shows its last wait until it has a CPU, so that samples count as that wait what the kernel
 /// counts as run queue. No session is in two places at once: as far as parts exceed the sessions, and the kernel saw more
 /// runnable sessions than samples did, the excess is such time. It is taken off each sampled wait alike.
-pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources: &[Source], sessions: f64) -> f64 {
-    let of = |taken: &BTreeMap<&'static str, Taken>, names: &[&str]| -> f64 {
+pub(super) fn without_overlap(
+    taken: &mut BTreeMap<&'static str, Attribution>,
+    sources: &[Source],
+    sessions: f64,
+) -> f64 {
+    let of = |taken: &BTreeMap<&'static str, Attribution>, names: &[&str]| -> f64 {
         let told = names.iter().filter_map(|name| taken.get(name));
         told.filter(|t| matches!(t.measured, Measured::Os | Measured::Exact)).map(|t| t.time).sum()
     };
@@ -180,7 +184,7 @@ pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources
     let sampled =
         sources.iter().filter(|source| source.measured == Measured::Sampled).flat_map(|source| &source.amounts);
     let seen: f64 = sampled.filter(|a| [name::CPU, name::PROTOCOL].contains(&a.kind.name)).map(|a| a.time).sum();
-    let may_overlap = |name: &str, t: &Taken| t.measured == Measured::Sampled || name == name::IDLE;
+    let may_overlap = |name: &str, t: &Attribution| t.measured == Measured::Sampled || name == name::IDLE;
     let waits: f64 = taken.iter().filter(|(name, t)| may_overlap(name, t)).map(|(_, t)| t.time).sum();
     let excess = accounted(taken) - sessions;
     let overlap = excess.min(runnable - seen).min(queue).min(waits);
@@ -196,7 +200,7 @@ pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources
 }
 
 /// What is accounted for without those kinds that are only of the rest.
-fn accounted(taken: &BTreeMap<&'static str, Taken>) -> f64 {
+fn accounted(taken: &BTreeMap<&'static str, Attribution>) -> f64 {
     taken.iter().filter(|(name, _)| !OF_THE_REST.contains(name)).map(|(_, t)| t.time).sum()
 }
 
@@ -204,7 +208,7 @@ fn accounted(taken: &BTreeMap<&'static str, Taken>) -> f64 {
 ///
 /// A thread of the driver answers one connection while others wait for it, and a round trip contains the CPU time of both its
 /// ends: what else is known of the time comes first.
-pub(super) fn bound(taken: &mut BTreeMap<&'static str, Taken>, sessions: f64) {
+pub(super) fn bound(taken: &mut BTreeMap<&'static str, Attribution>, sessions: f64) {
     let mut rest = (sessions - accounted(taken)).max(0.0);
     for name in OF_THE_REST {
         if let Some(t) = taken.get_mut(name) {
@@ -224,7 +228,7 @@ mod tests {
         source
     }
 
-    fn times(taken: &BTreeMap<&'static str, Taken>) -> Vec<(&'static str, f64, &'static str)> {
+    fn times(taken: &BTreeMap<&'static str, Attribution>) -> Vec<(&'static str, f64, &'static str)> {
         taken.iter().filter(|(_, t)| t.time > 0.0).map(|(name, t)| (*name, t.time, t.measured.word())).collect()
     }
 
@@ -236,14 +240,14 @@ mod tests {
             source(Measured::Sampled, &[(name::CPU, 0.4), (name::PROTOCOL, 0.2), ("lock", 3.0), ("commit", 0.5)]);
         sampled.is_complete = true;
         let server = source(Measured::Server, &[("commit", 0.6)]);
-        let taken = take(&[os, server, sampled.clone()], None);
+        let taken = attribute(&[os, server, sampled.clone()], None);
         let expected =
             [("commit", 0.6, "server"), ("lock", 3.0, "sampled"), (name::CPU, 1.0, "os"), (name::RUN_QUEUE, 2.0, "os")];
         assert_eq!(times(&taken), expected);
         // Samples see all waits: there was none for I/O.
-        assert_eq!(taken["user I/O"], Taken { time: 0.0, measured: Measured::Sampled, divided: None });
-        // Without the operating system's figures samples tell both.
-        let alone = take(&[sampled], None);
+        assert_eq!(taken["user I/O"], Attribution { time: 0.0, measured: Measured::Sampled, divided: None });
+        // Without the operating system's figures samples give both.
+        let alone = attribute(&[sampled], None);
         assert_eq!((alone[name::CPU].time, alone[name::PROTOCOL].time), (0.4, 0.2));
     }
 
@@ -251,11 +255,11 @@ mod tests {
     fn a_whole_that_was_measured_is_divided_as_the_next_source_has_its_shares() {
         let exact = source(Measured::Exact, &[(name::BLOCK_IO, 2.0), (name::LOCKS, 1.0)]);
         let sampled = source(Measured::Sampled, &[("commit", 0.9), ("user I/O", 0.3), ("system I/O", 0.0)]);
-        let taken = take(&[exact.clone(), sampled], None);
-        // 2 s/s as 3 to 1; nobody tells locks from latches.
+        let taken = attribute(&[exact.clone(), sampled], None);
+        // 2 s/s as 3 to 1; no source distinguishes locks from latches.
         assert_eq!(times(&taken), [("commit", 1.5, "exact"), (name::LOCKS, 1.0, "exact"), ("user I/O", 0.5, "exact")]);
         assert_eq!(taken["commit"].divided, Some(Measured::Sampled));
-        assert_eq!(times(&take(&[exact], None)), [(name::BLOCK_IO, 2.0, "exact"), (name::LOCKS, 1.0, "exact")]);
+        assert_eq!(times(&attribute(&[exact], None)), [(name::BLOCK_IO, 2.0, "exact"), (name::LOCKS, 1.0, "exact")]);
     }
 
     #[test]
@@ -263,15 +267,15 @@ mod tests {
         let os = |queue: f64| [source(Measured::Os, &[(name::CPU, 0.5), (name::RUN_QUEUE, queue)])];
         let quota = |throttled: f64, cpus: f64| Some(Quota { throttled, cpus: Some(cpus) });
         // One thread on one CPU: what its run queue was throttled, it waited.
-        let one = take(&os(0.5), quota(0.4, 4.0));
+        let one = attribute(&os(0.5), quota(0.4, 4.0));
         assert_eq!((one[name::THROTTLED].time, one[name::RUN_QUEUE].time), (0.4, 0.5 - 0.4));
         // 8 runnable threads on 2 CPUs, both throttled three quarters of the time: 6 wait for that alone.
-        let many = take(&os(7.5), quota(1.5, 2.0));
+        let many = attribute(&os(7.5), quota(1.5, 2.0));
         assert_eq!((many[name::THROTTLED].time, many[name::RUN_QUEUE].time), (6.0, 1.5));
-        let all = take(&os(1.0), quota(9.0, 1.0));
+        let all = attribute(&os(1.0), quota(9.0, 1.0));
         assert_eq!((all[name::THROTTLED].time, all[name::RUN_QUEUE].time), (1.0, 0.0));
-        // Nobody knows the run queue: what the cgroup says is known all the same.
-        let alone = take(&[], Some(Quota { throttled: 0.3, cpus: None }));
+        // The run queue is unknown: the cgroup's figures are known all the same.
+        let alone = attribute(&[], Some(Quota { throttled: 0.3, cpus: None }));
         assert_eq!(times(&alone), [(name::THROTTLED, 0.3, "os")]);
     }
 
@@ -281,7 +285,7 @@ mod tests {
         let sampled = source(Measured::Sampled, &[("lock", 3.0), ("commit", 1.0), (name::CPU, 0.5)]);
         let sources = [os, sampled];
         let after = |sessions: f64| {
-            let mut taken = take(&sources, None);
+            let mut taken = attribute(&sources, None);
             let overlap = without_overlap(&mut taken, &sources, sessions);
             (overlap, taken["lock"].time, taken["commit"].time, taken[name::RUN_QUEUE].time)
         };
@@ -290,7 +294,7 @@ mod tests {
         assert_eq!(after(7.5), (0.0, 3.0, 1.0, 2.0));
         // Never more than was in the run queue: the rest are other clients.
         assert_eq!(after(1.0), (2.0, 1.5, 0.5, 2.0));
-        let mut alone = take(&sources[1..], None);
+        let mut alone = attribute(&sources[1..], None);
         assert_eq!(without_overlap(&mut alone, &sources[1..], 1.0), 0.0);
     }
 
@@ -302,7 +306,7 @@ mod tests {
             source(Measured::Ping, &[(name::NETWORK, 4.0)]),
         ];
         let after = |sessions: f64| {
-            let mut taken = take(&sources, None);
+            let mut taken = attribute(&sources, None);
             bound(&mut taken, sessions);
             [name::DRIVER_CPU, name::DRIVER_WAIT, name::NETWORK].map(|name| taken[name].time)
         };
@@ -311,7 +315,7 @@ mod tests {
         assert_eq!(after(3.25), [0.25, 0.0, 0.0]);
         assert_eq!(after(2.0), [0.0; 3]);
         // They are none of what waits are taken off for.
-        let mut taken = take(&sources, None);
+        let mut taken = attribute(&sources, None);
         assert_eq!(without_overlap(&mut taken, &sources, 3.0), 0.0);
     }
 
@@ -321,6 +325,6 @@ mod tests {
         for time in [None, Some(f64::NAN), Some(-1.0)] {
             source.add(name::CPU, time, &[]);
         }
-        assert!(take(&[source], None).is_empty());
+        assert!(attribute(&[source], None).is_empty());
     }
 }

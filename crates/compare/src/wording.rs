@@ -61,7 +61,7 @@ pub(crate) fn centre_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// The character that stands before a line of a difference.
+/// The character before a line of a difference.
 pub const fn sign_of(op: Op) -> &'static str {
     match op {
         Op::Removed => "-",

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use fenxi_analyze::moved;
+use fenxi_analyze::range_shift;
 use fenxi_model::{Kind, RunId, Unit};
 use fenxi_query::{ChangeRow, Engine, Found, Meaning, Scope};
 
@@ -31,8 +31,8 @@ const NO_COST: [&str; 8] =
     ["throughput", "latency", "sessions", "active", "queue", "iowait", "disk_busy", "round_trip"];
 
 /// What is known of a series beside its change.
-pub(super) struct Told {
-    /// What it says the same of as others.
+pub(super) struct SeriesRole {
+    /// The thing it has in common with others.
     pub thing: String,
     /// The power of two by which it changed per transaction; None where that has no meaning.
     pub cost: Option<f64>,
@@ -87,13 +87,13 @@ impl Moments<'_> {
     /// How a series changed at these moments.
     fn seen(&self, j: &Judged) -> Seen {
         let m = match &self.of_bursts {
-            None => Some(j.moved),
+            None => Some(j.shift),
             Some(_) => {
                 let (values, range) = self.of_values(&j.line.values);
-                moved(&values, range)
+                range_shift(&values, range)
             }
         };
-        let Some(m) = m else { return Seen { inside: j.moved.inside, rest: j.moved.rest, change: 0.0 } };
+        let Some(m) = m else { return Seen { inside: j.shift.inside, rest: j.shift.rest, change: 0.0 } };
         // The moments were chosen because some series are different then; of the others only what is very sure counts.
         let is_sure = match self.of_bursts {
             None => j.is_sure(),
@@ -109,7 +109,7 @@ pub(super) fn of(
     run: &RunId,
     judged: &[Judged],
     bins: &Bins,
-) -> Result<(Vec<Told>, Vec<Cause>), CompareError> {
+) -> Result<(Vec<SeriesRole>, Vec<Cause>), CompareError> {
     let scope = Scope::of([run.clone()]);
     let names: Vec<[&str; 3]> =
         judged.iter().map(|j| [j.line.of.table, j.line.of.column, j.line.key.as_str()]).collect();
@@ -118,27 +118,34 @@ pub(super) fn of(
     let seen: Vec<Seen> = judged.iter().map(|j| moments.seen(j)).collect();
     let throughput = throughput(judged, &meanings);
     let work = throughput.map_or(0.0, |n| seen[n].change);
-    let told: Vec<Told> = (0..judged.len())
+    let roles: Vec<SeriesRole> = (0..judged.len())
         .map(|n| {
             let (meaning, change) = (&meanings[n], seen[n].change);
             let cost = throughput
                 .filter(|_| is_amount(meaning, judged[n].line.of.kind))
                 .and_then(|t| cost(&judged[n], change, &judged[t], &moments));
-            Told { thing: meaning.thing.clone(), cost, class: class(change, meaning, cost, work) }
+            SeriesRole { thing: meaning.thing.clone(), cost, class: class(change, meaning, cost, work) }
         })
         .collect();
-    let rows =
-        rows(&Known { run, judged, meanings: &meanings, seen: &seen, told: &told, throughput, moments: &moments });
+    let rows = rows(&CauseInputs {
+        run,
+        judged,
+        meanings: &meanings,
+        seen: &seen,
+        roles: &roles,
+        throughput,
+        moments: &moments,
+    });
     let found = engine.find_changes(&rows, &scope)?;
-    Ok((told, found.iter().filter_map(cause).collect()))
+    Ok((roles, found.iter().filter_map(cause).collect()))
 }
 
-/// The series that says how many transactions there were.
+/// The series with the number of transactions.
 fn throughput(judged: &[Judged], meanings: &[Meaning]) -> Option<usize> {
-    let means = |n: &usize, what: &str| meanings[*n].means.as_deref() == Some(what) && judged[*n].moved.rest > 0.0;
+    let means = |n: &usize, what: &str| meanings[*n].means.as_deref() == Some(what) && judged[*n].shift.rest > 0.0;
     let best = |what: &str| {
         (0..judged.len()).filter(|n| means(n, what)).min_by(|a, b| {
-            let rest = |n: &usize| judged[*n].moved.rest;
+            let rest = |n: &usize| judged[*n].shift.rest;
             meanings[*a].place.cmp(&meanings[*b].place).then(rest(b).total_cmp(&rest(a)))
         })
     };
@@ -155,16 +162,16 @@ fn is_amount(meaning: &Meaning, kind: Kind) -> bool {
 
 /// The power of two by which a series changed per transaction; 0 where that may be chance.
 fn cost(j: &Judged, change: f64, throughput: &Judged, moments: &Moments<'_>) -> Option<f64> {
-    let least = LEAST_THROUGHPUT * throughput.moved.rest;
+    let least = LEAST_THROUGHPUT * throughput.shift.rest;
     let per = |(value, work): (&Option<f64>, &Option<f64>)| Some((*value)? / (*work)?.max(least));
     let of = |j: &Judged| moments.of_values(&j.line.values);
     let ((values, range), (works, _)) = (of(j), of(throughput));
     let each: Vec<Option<f64>> = values.iter().zip(&works).map(per).collect();
-    let found = moved(&each, range)?;
+    let found = range_shift(&each, range)?;
     Some(if found.p > SURE_COST && change <= 0.0 { 0.0 } else { found.by })
 }
 
-/// What a series can be to whoever looks for a cause.
+/// The role of a series in the search for a cause.
 fn class(change: f64, meaning: &Meaning, cost: Option<f64>, work: f64) -> u8 {
     let is_work = matches!(meaning.means.as_deref(), Some("throughput" | "statements"));
     match cost {
@@ -179,23 +186,23 @@ fn class(change: f64, meaning: &Meaning, cost: Option<f64>, work: f64) -> u8 {
 }
 
 /// What is known of all series.
-struct Known<'a> {
+struct CauseInputs<'a> {
     run: &'a RunId,
     judged: &'a [Judged],
     meanings: &'a [Meaning],
     seen: &'a [Seen],
-    told: &'a [Told],
+    roles: &'a [SeriesRole],
     throughput: Option<usize>,
     moments: &'a Moments<'a>,
 }
 
 /// The rows that findings read.
-fn rows<'a>(known: &Known<'a>) -> Vec<ChangeRow<'a>> {
+fn rows<'a>(known: &CauseInputs<'a>) -> Vec<ChangeRow<'a>> {
     let (judged, meanings) = (known.judged, known.meanings);
     let mut order: Vec<usize> =
         (0..judged.len()).filter(|n| !judged[*n].p.is_nan() || meanings[*n].means.is_some()).collect();
     let weight = |n: usize| {
-        let cost = known.told[n].cost.unwrap_or(0.0).abs();
+        let cost = known.roles[n].cost.unwrap_or(0.0).abs();
         if judged[n].is_sure() { judged[n].weight().max(cost) } else { cost }
     };
     order.sort_by(|a, b| {
@@ -221,7 +228,7 @@ fn rows<'a>(known: &Known<'a>) -> Vec<ChangeRow<'a>> {
             inside: seen.inside,
             rest: seen.rest,
             change: seen.change,
-            cost: known.told[n].cost,
+            cost: known.roles[n].cost,
             weight: weight(n),
             is_first: !means.is_empty() && first.insert(means),
             said: said(j, seen, known.moments),
@@ -243,7 +250,7 @@ fn said(j: &Judged, seen: &Seen, moments: &Moments<'_>) -> String {
     format!("{name} {}{when} instead of {}", unit.human(seen.inside), unit.human(seen.rest))
 }
 
-/// What a finding says; one that could not look says nothing here.
+/// The cause that a finding names; one that could not be evaluated names none here.
 fn cause(found: &Found) -> Option<Cause> {
     let first = found.outcome.as_ref().ok()?.first()?;
     Some(Cause {

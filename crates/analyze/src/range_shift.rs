@@ -7,12 +7,12 @@ use crate::{cliffs_delta, effective_size, interval::student_tail, sample::mean, 
 
 /// Ratios beyond two to this power count no more.
 const MOST_POWER: f64 = 4.0;
-/// This share of the greatest value is added to both means before their ratio is taken, so that next to nothing is no great change.
+/// This share of the largest value is added to both means before their ratio is taken, so that next to nothing is no great change.
 const FLOOR: f64 = 0.05;
 
 /// How a series differs within a range of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moved {
+pub struct RangeShift {
     /// Mean within the range.
     pub inside: f64,
     /// Mean in the rest.
@@ -20,7 +20,7 @@ pub struct Moved {
     /// How seldom a range of such a series differs so much by chance, in both directions; not adjusted for many series, nor for the
     /// choice of the range.
     pub p: f64,
-    /// Cliff's delta of the range against the rest, from -1 to 1: how surely a value tells on which side it was.
+    /// Cliff's delta of the range against the rest, from -1 to 1: how surely a value shows on which side it was.
     pub effect: f64,
     /// How much the eye should see it first: effect times the power of two by which the mean changed, at most 4.
     pub weight: f64,
@@ -34,7 +34,7 @@ pub struct Moved {
 /// divided by the time over which they depend on each other, which is taken from the side where it is longer. The level of each
 /// side is taken out before, so that a step is no dependence. p is never below what a permutation of so many independent samples
 /// could give.
-pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
+pub fn range_shift(values: &[Option<f64>], range: Range<usize>) -> Option<RangeShift> {
     let known = |at: &[Option<f64>]| at.iter().flatten().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>();
     let range = range.start.min(values.len())..range.end.min(values.len());
     let (before, after) = (known(&values[..range.start]), known(&values[range.end..]));
@@ -66,7 +66,7 @@ pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
     let most = inside.iter().chain(&rest).fold(0.0_f64, |most, v| most.max(v.abs()));
     let lifted = |v: f64| v.abs() + FLOOR * most;
     let by = if most > 0.0 { (lifted(m_in) / lifted(m_rest)).log2() } else { 0.0 };
-    Some(Moved {
+    Some(RangeShift {
         inside: m_in,
         rest: m_rest,
         p: p.clamp(least(n_in, n_rest), 1.0),
@@ -84,7 +84,7 @@ fn least(inside: f64, rest: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::moved;
+    use super::range_shift;
     use crate::Random;
 
     /// An AR(1) series of n values about 10, with the coefficient `a`.
@@ -102,7 +102,7 @@ mod tests {
     fn a_step_is_seen_and_has_its_size() {
         let mut values = series(200, 0.5, 1);
         values[80..120].iter_mut().flatten().for_each(|v| *v += 20.0);
-        let found = moved(&values, 80..120).unwrap();
+        let found = range_shift(&values, 80..120).unwrap();
         assert!((found.inside - 30.0).abs() < 0.5 && (found.rest - 10.0).abs() < 0.5, "{found:?}");
         assert!(found.p <= 0.01 && found.effect == 1.0 && found.weight > 1.0, "{found:?}");
     }
@@ -112,7 +112,7 @@ mod tests {
         // A fixed share of series without any change: at 5 % about one in twenty is called different, however strongly neighbours
         // depend on each other. Plain t tests call most of these different.
         let share = |a: f64| {
-            let called = |seed: &u64| moved(&series(300, a, *seed), 120..180).unwrap().p < 0.05;
+            let called = |seed: &u64| range_shift(&series(300, a, *seed), 120..180).unwrap().p < 0.05;
             (1..=300).filter(called).count() as f64 / 300.0
         };
         assert!(share(0.0) < 0.08, "{}", share(0.0));
@@ -122,21 +122,21 @@ mod tests {
 
     #[test]
     fn too_little_says_nothing_and_gaps_are_left_out() {
-        assert_eq!(moved(&[Some(1.0), None, None, Some(2.0)], 1..2), None);
-        let found = moved(&[Some(1.0), Some(1.0), None, Some(5.0), Some(5.0), Some(1.0)], 2..5).unwrap();
+        assert_eq!(range_shift(&[Some(1.0), None, None, Some(2.0)], 1..2), None);
+        let found = range_shift(&[Some(1.0), Some(1.0), None, Some(5.0), Some(5.0), Some(1.0)], 2..5).unwrap();
         assert_eq!((found.inside, found.rest, found.effect), (5.0, 1.0, 1.0));
         assert!((found.p - 0.1).abs() < 1e-9, "two of five can be chosen in ten ways: {found:?}");
-        assert_eq!(moved(&[Some(3.0); 6], 2..4).unwrap().p, 1.0);
+        assert_eq!(range_shift(&[Some(3.0); 6], 2..4).unwrap().p, 1.0);
     }
 
     #[test]
     fn a_step_between_constants_is_sure_whatever_their_mean_is_rounded_to() {
         for (before, after) in [(0.1, 20.0), (0.5 / 100.0, 0.5 / 30.0), (100.0, 40.0)] {
             let values: Vec<Option<f64>> = (0..90).map(|n| Some(if n < 60 { before } else { after })).collect();
-            let found = moved(&values, 60..90).unwrap();
+            let found = range_shift(&values, 60..90).unwrap();
             assert!(found.p < 1e-9, "{before} and {after}: {found:?}");
             let same: Vec<Option<f64>> = vec![Some(before); 90];
-            assert_eq!(moved(&same, 60..83).unwrap().p, 1.0, "{before}");
+            assert_eq!(range_shift(&same, 60..83).unwrap().p, 1.0, "{before}");
         }
     }
 }

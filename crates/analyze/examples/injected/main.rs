@@ -1,9 +1,9 @@
-//! Made-up groups of runs with a planted change, judged by us and written for another tool to judge:
-//! `planted DIR RUNS PERCENT FAMILIES SEED`.
+//! Made-up groups of runs with a injected change, judged by us and written for another tool to judge:
+//! `injected DIR RUNS PERCENT FAMILIES SEED`.
 //!
 //! A family is one comparison of two groups by 20 metrics. `DIR/a.txt` and `DIR/b.txt` hold the groups in
 //! the format of Go's benchmarks; standard output gets `family,metric,found,alone` with a line for each metric:
-//! whether a change is told among all metrics, and whether it is told of the only result, which is adjusted for no other.
+//! whether a change is reported among all metrics, and whether it is reported for the only result, which is adjusted for no other.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for measurements only")]
 
@@ -20,7 +20,7 @@ const METRICS: usize = 20;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [dir, runs, percent, families, seed] = args.as_slice() else {
-        panic!("usage: planted DIR RUNS PERCENT FAMILIES SEED");
+        panic!("usage: injected DIR RUNS PERCENT FAMILIES SEED");
     };
     let (runs, families): (usize, usize) = (runs.parse().unwrap(), families.parse().unwrap());
     let by = 1.0 + percent.parse::<f64>().unwrap() / 100.0;

@@ -6,29 +6,29 @@ use serde_json::{Value, json};
 
 /// What a tool gives back.
 #[derive(Clone, Debug)]
-pub(crate) enum Told {
+pub(crate) enum ToolOutput {
     /// JSON as text.
     Text(String),
     /// A picture, and in a sentence what it shows.
     Picture { mime: &'static str, bytes: Vec<u8>, caption: String },
 }
 
-impl Told {
+impl ToolOutput {
     /// `value` as text.
-    pub(crate) fn json(value: &Value) -> Told {
-        Told::Text(value.to_string())
+    pub(crate) fn json(value: &Value) -> ToolOutput {
+        ToolOutput::Text(value.to_string())
     }
 
     /// The content of an answer to `tools/call`; more than `most` bytes are none.
     pub(crate) fn content(self, most: usize) -> Result<Value, ApiError> {
         match self {
-            Told::Text(text) if text.len() > most => Err(ApiError::Wrong(format!(
+            ToolOutput::Text(text) if text.len() > most => Err(ApiError::Wrong(format!(
                 "the answer has {} bytes, and at most {most} are given: ask for fewer rows (`limit`), fewer runs, a shorter \
                  time range, or for an aggregate",
                 text.len()
             ))),
-            Told::Text(text) => Ok(json!({ "content": [{ "type": "text", "text": text }] })),
-            Told::Picture { mime, bytes, caption } => Ok(json!({ "content": [
+            ToolOutput::Text(text) => Ok(json!({ "content": [{ "type": "text", "text": text }] })),
+            ToolOutput::Picture { mime, bytes, caption } => Ok(json!({ "content": [
                 { "type": "image", "data": STANDARD.encode(bytes), "mimeType": mime },
                 { "type": "text", "text": caption },
             ] })),

@@ -13,6 +13,7 @@ pub mod check;
 mod client;
 mod finding;
 mod gather;
+pub mod known;
 mod locks;
 mod moment;
 mod mysql;
@@ -33,5 +34,6 @@ mod source;
 mod statements;
 mod task;
 
+pub use postgres::{activity as postgres_activity, memory as postgres_memory};
 pub use server::{Server, ServerError};
 pub use source::{Databases, MAX_RATE, Rate, SOURCE_NAME, TABLES};

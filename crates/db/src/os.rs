@@ -46,6 +46,7 @@ impl Os {
         let target = server.target();
         let endpoint = target.endpoints().ok()?.into_iter().next()?;
         let listener = Listener::find(&endpoint)?;
+        crate::known::remember(listener.pid(), server.name());
         let root = listener.processes().root().clone();
         Some(Os {
             dialect: target.login.dialect,

@@ -168,6 +168,12 @@ impl Server {
         new
     }
 
+    /// Something else that the user should know, once.
+    pub(crate) fn caution(&self, what: &str) {
+        let mut known = self.cautions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(what.to_owned()).or_default();
+    }
+
     /// Its address without credentials: `host:port`, or the path of its socket.
     pub fn name(&self) -> &str {
         &self.name

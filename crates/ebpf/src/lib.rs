@@ -57,4 +57,5 @@ observers! {
     biolatency,
     plockstat,
     querystat,
+    dbwait,
 }

@@ -2,6 +2,7 @@
 
 pub mod activity;
 mod locks;
+pub mod memory;
 pub mod own;
 mod poller;
 mod readings;

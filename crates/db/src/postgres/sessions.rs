@@ -14,6 +14,10 @@ use rustc_hash::FxHashMap;
 use super::{
     MARK,
     activity::{self, Doing},
+    memory::{
+        image::MemoryError,
+        looker::{LookError, Looker, Names},
+    },
     own,
     statements::hides_text,
 };
@@ -48,20 +52,56 @@ const OTHERS: &str = "pg_stat_get_backend_pid(i.id) <> pg_backend_pid()";
 pub fn sampler(server: &Server) -> Result<Box<dyn observer::Sampler>, ServerError> {
     let mut client = server.client()?;
     let sessions = Sessions::new(&mut client)?;
+    let looker = match Looker::begin(server, &mut client) {
+        Ok(looker) => looker,
+        Err(LookError::Memory(why)) => {
+            server.caution(&asked(&why));
+            None
+        }
+        Err(LookError::Client(error)) if error.is_refusal() => None,
+        Err(LookError::Client(error)) => return Err(error.into()),
+    };
     own::publish(&mut client)?;
-    Ok(Box::new(Sampler { server: server.clone(), client, sessions, published: Instant::now() }))
+    Ok(Box::new(Sampler { server: server.clone(), client, sessions, looker, published: Instant::now() }))
+}
+
+/// Why sessions are not seen by memory, and what follows.
+fn asked(why: &MemoryError) -> String {
+    format!("the server is asked for its sessions, which costs it more than reading its memory would: {why}")
 }
 
 struct Sampler {
     server: Server,
     client: Client,
     sessions: Sessions,
+    /// Where the server's memory may be read.
+    looker: Option<Looker>,
     published: Instant,
 }
 
 impl observer::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
-        self.sessions.sample(&mut self.client, into)?;
+        let done = |client: &Client| {
+            let done = client.tally().done();
+            done.answered + done.refused
+        };
+        let before = done(&self.client);
+        let seen = match &mut self.looker {
+            Some(looker) => self.sessions.look(looker, &mut self.client, into),
+            None => self.sessions.sample(&mut self.client, into).map_err(LookError::from),
+        };
+        match seen {
+            Ok(()) if done(&self.client) == before => return Ok(()),
+            Ok(()) => {}
+            Err(LookError::Client(error)) => return Err(error),
+            // A server that is gone does not answer either.
+            Err(LookError::Memory(why)) => {
+                into.clear();
+                self.looker = None;
+                self.sessions.sample(&mut self.client, into)?;
+                self.server.caution(&asked(&why));
+            }
+        }
         if self.published.elapsed() >= PUBLISHES
             && let Some(_ledger) = self.server.free_ledger()
         {
@@ -215,6 +255,36 @@ impl Sessions {
         }
         if strangers {
             self.learn_names(client)?;
+        }
+        if self.texts.len() > KNOWN {
+            self.texts.clear();
+        }
+        Ok(())
+    }
+
+    /// As [`Sessions::sample`], by the server's memory.
+    fn look(&mut self, looker: &mut Looker, client: &mut Client, into: &mut Sample) -> Result<(), LookError> {
+        let Sessions { databases, users, .. } = self;
+        if looker.sample(client, &Names { databases, users }, into)?.names && looker.may_ask() {
+            self.learn_names(client)?;
+        }
+        let mut is_unknown = false;
+        for (place, session) in into.sessions_mut().iter_mut().enumerate() {
+            if self.has_ids {
+                session.statement = self.texts.get(session.query_id.as_str()).cloned();
+                if session.statement.is_some() || session.query_id.is_empty() {
+                    continue;
+                }
+            }
+            let Some(text) = looker.text(place) else {
+                is_unknown |= self.has_ids;
+                continue;
+            };
+            let key = if self.has_ids { session.query_id.as_str() } else { text };
+            session.statement = Some(self.texts.entry(key.into()).or_insert_with(|| normal(text)).clone());
+        }
+        if is_unknown && looker.may_ask() {
+            self.learn_statements(client, into)?;
         }
         if self.texts.len() > KNOWN {
             self.texts.clear();

@@ -2,6 +2,7 @@
 
 mod auto;
 mod extensions;
+mod memory;
 mod messages;
 mod mysql;
 mod mysql_versions;

@@ -43,13 +43,7 @@ fn readable(programs: &Path, folder: &Path) -> PathBuf {
 fn every_version_is_read_without_a_refusal() {
     std::thread::scope(|scope| {
         for version in VERSIONS {
-            match fetched(*version) {
-                Some(programs) => _ = scope.spawn(move || try_version(*version, &programs)),
-                None if is_installed(*version) => {
-                    _ = scope.spawn(move || is_read(&Server::postgres_with(&MORE).unwrap(), *version));
-                }
-                None => skipped(&format!("PostgreSQL {version}"), "scripts/postgres-versions has not fetched it"),
-            }
+            scope.spawn(move || of_version(*version, &MORE, &mut |server| is_read(server, *version)));
         }
     });
 }
@@ -68,15 +62,22 @@ fn saved_answers_of_every_version_are_read_alike() {
     });
 }
 
+/// Does something with a server of a version: one that was fetched, or the system's own. Says so where there is none.
+pub fn of_version(version: u32, more: &[&str], with: &mut dyn FnMut(&Server)) {
+    match fetched(version) {
+        Some(programs) => {
+            let folder = tempfile::tempdir().unwrap();
+            let bin = readable(&programs, folder.path()).join("bin");
+            with(&Server::postgres_of(&bin, &bin.join("postgres"), more));
+        }
+        None if is_installed(version) => with(&Server::postgres_with(more).unwrap()),
+        None => skipped(&format!("PostgreSQL {version}"), "scripts/postgres-versions has not fetched it"),
+    }
+}
+
 /// Whether it is the system's own.
 fn is_installed(version: u32) -> bool {
     postgres_programs().is_some_and(|bin| bin.parent().is_some_and(|of| of.ends_with(version.to_string())))
-}
-
-fn try_version(version: u32, programs: &Path) {
-    let folder = tempfile::tempdir().unwrap();
-    let bin = readable(programs, folder.path()).join("bin");
-    is_read(&Server::postgres_of(&bin, &bin.join("postgres"), &MORE), version);
 }
 
 fn is_read(server: &Server, version: u32) {

@@ -312,7 +312,7 @@ fn is_nowhere(function: &str) -> bool {
 }
 
 /// What is on every stack of a wait: the switch itself, and our program in it.
-fn is_of_switching(function: &str) -> bool {
+pub(crate) fn is_of_switching(function: &str) -> bool {
     ["bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "trace_event_raw_event_"]
         .iter()
         .any(|s| function.starts_with(s))

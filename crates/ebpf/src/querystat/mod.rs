@@ -15,6 +15,7 @@ use crate::{
     observing::Observing,
 };
 pub use servers::Servers;
+pub(crate) use servers::name_of;
 
 static OBJECT: Compiled = compiled!("querystat");
 static SPEC: Spec = spec(

@@ -107,6 +107,11 @@ pub(super) fn find(wanted: &Servers) -> Result<Vec<Found>, EbpfError> {
     }
 }
 
+/// A server as it stands in tables, by its first process.
+pub(crate) fn name_of(processes: &Processes, pid: u32) -> String {
+    name(processes, pid, &ports(processes, pid))
+}
+
 /// Its program's name and its first port, or its number where it has none.
 fn name(processes: &Processes, pid: u32, ports: &[u16]) -> String {
     let comm = processes.comm(pid).unwrap_or_default();

@@ -6,6 +6,7 @@
 )]
 
 mod biolatency;
+mod dbwait;
 mod iopattern;
 mod irqsteal;
 mod observed;

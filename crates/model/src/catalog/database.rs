@@ -386,6 +386,28 @@ table! {
 }
 
 table! {
+    /// What a statement waited for: time off a CPU by wait event, on a CPU and in the run queue, measured at context switches (`trace dbwait`).
+    db_statement_wait [server, query_id, wait_class, wait_event] is (Database, Series, Passing) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// The server's number of the statement, as in `db_statement` and `db_session`.
+        query_id: label(),
+        /// Class of the event.
+        wait_class: label(),
+        /// Wait event.
+        wait_event: label(),
+        /// Class of the activity, as in `db_wait`.
+        activity: label(),
+        /// Waits per second that ended.
+        waits_per_s: rate(PerS, Lower),
+        /// Time per second: the mean number of sessions in it.
+        time: rate(SecondsPerS, Lower),
+        /// Mean length of the waits that ended.
+        mean_ms: gauge(Milliseconds, Lower),
+    }
+}
+
+table! {
     /// One setting of a database server.
     db_setting [server, name] is (Database, Series, Passing) {
         /// Server: its address without credentials.

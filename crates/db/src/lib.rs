@@ -17,6 +17,7 @@ mod moment;
 mod mysql;
 mod number;
 mod os;
+mod plans;
 mod pooler;
 mod postgres;
 mod reading;

@@ -14,9 +14,9 @@ use fenxi_wire::{Dialect, client::ClientError, target::Target};
 use crate::{
     client::Client,
     gather::{Poller, Sampler},
-    mysql, pooler, postgres,
+    mysql, plans, pooler, postgres,
     reading::Own,
-    snapshot::{Keeping, Played},
+    snapshot::{Answer, Keeping, Played},
 };
 
 /// The name that connections of a poller carry, by which they leave themselves out.
@@ -64,6 +64,8 @@ pub struct Server {
     ledger: Arc<Mutex<postgres::own::Ledger>>,
     /// What outlives a connection to a MySQL.
     memory: Arc<Mutex<mysql::Memory>>,
+    /// What samples and readings know of statements, for plans.
+    told: Arc<Mutex<plans::Told>>,
     /// What may still be kept of answers until the next poll, and until the next look at sessions.
     allowance: Arc<AtomicU64>,
     allowance_of_sample: Arc<AtomicU64>,
@@ -73,6 +75,9 @@ pub struct Server {
     cautions: Arc<Mutex<BTreeMap<String, bool>>>,
     answers: Answers,
 }
+
+/// Rows as they are kept.
+type Rows = Vec<Vec<Option<String>>>;
 
 /// What becomes of answers, and where they come from.
 #[derive(Clone, Debug, Default)]
@@ -95,6 +100,7 @@ impl Server {
             own: Arc::default(),
             ledger: Arc::default(),
             memory: Arc::default(),
+            told: Arc::default(),
             allowance: Arc::new(AtomicU64::new(KEPT.0)),
             allowance_of_sample: Arc::new(AtomicU64::new(KEPT_OF_SAMPLE)),
             kept: KEPT.0,
@@ -215,6 +221,29 @@ impl Server {
     /// What is known of a MySQL whatever becomes of connections.
     pub(crate) fn memory(&self) -> MutexGuard<'_, mysql::Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What samples and readings know of statements, for plans.
+    pub(crate) fn told(&self) -> MutexGuard<'_, plans::Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Server::client_in`]; nothing of what it says is kept, as it has values.
+    pub(crate) fn client_for_plans(&self, database: &str) -> Result<Client, ServerError> {
+        Server { answers: Answers::Given, ..self.clone() }.client_in(database)
+    }
+
+    /// Keeps an answer that we made of one, where answers are kept.
+    pub(crate) fn keep_answer(&self, answer: Answer) {
+        if let Answers::Kept(keeping) = &self.answers {
+            keeping.keep(answer);
+        }
+    }
+
+    /// Rows that were kept so, if any; None where a server answers.
+    pub(crate) fn saved_answer(&self, database: &str, sql: &str) -> Option<Option<Rows>> {
+        let Answers::Saved(played) = &self.answers else { return None };
+        Some(played.answer(database, sql).ok().map(|answer| answer.rows.clone()))
     }
 
     /// A connection with limits, in which nothing is set.

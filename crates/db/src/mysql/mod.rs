@@ -5,6 +5,7 @@ mod kernel;
 mod locks;
 mod metadata;
 pub mod own;
+mod plans;
 mod poller;
 mod readings;
 mod replication;
@@ -46,6 +47,8 @@ pub struct Memory {
     totals: FxHashMap<own::Who, FxHashMap<String, f64>>,
     /// Threads of sessions, where only the poller learns them.
     tids: FxHashMap<i64, i64>,
+    /// Prepared statements that we executed.
+    executed: u32,
     /// A text of the processlist was longer than an answer may be.
     has_long_texts: bool,
 }

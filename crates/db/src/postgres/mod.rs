@@ -3,6 +3,7 @@
 pub mod activity;
 mod locks;
 pub mod own;
+mod plans;
 mod poller;
 mod readings;
 mod relations;

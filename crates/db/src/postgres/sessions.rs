@@ -20,7 +20,8 @@ use super::{
 use crate::{
     client::Client,
     gather,
-    sample::{Sample, cut, put},
+    plans::is_planned,
+    sample::{Sample, Session, cut, put},
     server::{APPLICATION, Server, ServerError},
     statements::{TEXT, Text},
 };
@@ -62,6 +63,7 @@ struct Sampler {
 impl gather::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
         self.sessions.sample(&mut self.client, into)?;
+        self.sessions.tell_examples(&self.server, into);
         if self.published.elapsed() >= PUBLISHES
             && let Some(_ledger) = self.server.free_ledger()
         {
@@ -102,6 +104,8 @@ struct Sessions {
     users: FxHashMap<String, String>,
     /// Statements in normal form, by the server's number for them, or by their text.
     texts: FxHashMap<Box<str>, Arc<Text>>,
+    /// Texts that are new, as sessions have them.
+    new: Vec<(Arc<Text>, String)>,
 }
 
 impl Sessions {
@@ -136,6 +140,7 @@ impl Sessions {
             databases: FxHashMap::default(),
             users: FxHashMap::default(),
             texts: FxHashMap::default(),
+            new: Vec::new(),
         };
         sessions.learn_names(client)?;
         Ok(sessions)
@@ -157,7 +162,7 @@ impl Sessions {
 
     fn sample(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let (mut strangers, mut unknown) = (false, false);
-        let Sessions { sql, has_ids, databases, users, texts } = self;
+        let Sessions { sql, has_ids, databases, users, texts, new } = self;
         client.each_hidden_again(sql, &hides_text(at::TEXT), &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
@@ -207,7 +212,7 @@ impl Sessions {
                 session.statement = texts.get(session.query_id.as_str()).cloned();
                 unknown |= session.statement.is_none() && !session.query_id.is_empty();
             } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
-                session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());
+                session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| learned(text, new)).clone());
             }
         })?;
         if unknown {
@@ -220,6 +225,16 @@ impl Sessions {
             self.texts.clear();
         }
         Ok(())
+    }
+
+    /// Lets plans be asked for of texts that are new.
+    fn tell_examples(&mut self, server: &Server, sample: &Sample) {
+        for (statement, text) in self.new.drain(..) {
+            let is_its = |session: &&Session| session.statement.as_ref().is_some_and(|its| its.digest == statement.digest);
+            if let Some(session) = sample.sessions().iter().find(is_its) {
+                server.told().keep_example(&statement, &text, &session.database);
+            }
+        }
     }
 
     /// Asks for the texts of statements whose numbers are new, and completes the sample.
@@ -235,7 +250,7 @@ impl Sessions {
         client.each_hidden(&sql, &hides_text(1), &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
                 let id = cut(id, TEXT);
-                self.texts.entry(id.into()).or_insert_with(|| normal(text));
+                self.texts.entry(id.into()).or_insert_with(|| learned(text, &mut self.new));
             }
         })?;
         for session in into.sessions_mut().iter_mut().filter(|s| s.statement.is_none()) {
@@ -243,6 +258,15 @@ impl Sessions {
         }
         Ok(())
     }
+}
+
+/// As [`normal`], of a text that is new: a whole one is an example of its statement.
+fn learned(text: &str, new: &mut Vec<(Arc<Text>, String)>) -> Arc<Text> {
+    let form = normal(text);
+    if !is_cut(text) && is_planned(text) {
+        new.push((Arc::clone(&form), text.to_owned()));
+    }
+    form
 }
 
 /// A statement as a session says it, in normal form.

@@ -1,0 +1,356 @@
+//! Plans of the statements that matter: whose plan is looked at and when, and what is told of it.
+//!
+//! A plan is asked for when a statement that takes a share of the time is new, or its time per call has moved: a plan that
+//! changed and made no difference is found later, or never, and costs nothing. EXPLAIN executes nothing. A change is told only
+//! where both plans were asked for in the same way: of any values, or of the same example.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use fenxi_model::{Micros, Rows, catalog::db_plan, plan::{Plan, difference}};
+use fenxi_wire::client::ClientError;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    gather::Heard,
+    reading::About,
+    sample::{Session, some},
+    server::Server,
+    snapshot::Answer,
+    statements::{OWN, Text},
+};
+
+/// The share of all statements' time from which on a statement matters, and the mean number of sessions in it.
+const SHARE: f64 = 0.02;
+const RUNNING: f64 = 0.001;
+/// How many statements are looked at at a time.
+const AT_A_TIME: usize = 20;
+/// Time per call that moved by this factor may come from another plan; at the end, when nothing is asked later, by this.
+const MOVED: f64 = 1.5;
+const MOVED_AT_END: f64 = 1.2;
+/// As above, of the sessions in a statement, where nobody counts calls.
+const MOVED_SESSIONS: f64 = 2.0;
+/// A plan is looked at again after so many seconds, whatever happened, and more often where nobody counts calls.
+const AGAIN_S: f64 = 300.0;
+const AGAIN_BLIND_S: f64 = 60.0;
+/// Seconds over which samples are gathered where they are all that is known of statements.
+const SAMPLED_S: f64 = 10.0;
+/// How many statements are remembered.
+const KNOWN: usize = 1_000;
+/// How many examples are kept, and how long one may be.
+const EXAMPLES: (usize, usize) = (500, 16 << 10);
+
+/// Words that statements begin with which have a plan.
+const PLANNED: &[&str] = &["select", "with", "insert", "update", "delete", "merge", "replace", "values", "("];
+
+/// Whether a statement has a plan.
+pub fn is_planned(text: &str) -> bool {
+    let text = body(text.trim_start());
+    let begins = |word: &&&str| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+    PLANNED.iter().any(|word| begins(&word))
+}
+
+/// The statement of `PREPARE name (types) AS statement`, as which PostgreSQL knows one that was prepared in SQL.
+pub fn body(text: &str) -> &str {
+    let is_prepare = text.get(..8).is_some_and(|begin| begin.eq_ignore_ascii_case("prepare "));
+    let at = if is_prepare { text.to_ascii_lowercase().find(" as ") } else { None };
+    at.map_or(text, |at| &text[at + 4..])
+}
+
+/// A statement with the values of one execution. It is kept in memory only.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// The text.
+    pub text: String,
+    /// The database in which it was executed.
+    pub database: String,
+}
+
+/// A statement, and what it takes.
+#[derive(Clone, Debug, Default)]
+pub struct Heavy {
+    /// The server's number of it.
+    pub id: String,
+    /// Our digest.
+    pub digest: String,
+    /// Its normal form.
+    pub form: String,
+    /// Its database.
+    pub database: String,
+    /// Its user.
+    pub user: String,
+    /// The mean number of sessions in it.
+    pub running: f64,
+    /// Time per call, where calls are counted.
+    pub mean_ms: Option<f64>,
+}
+
+/// What samples and readings of statements know.
+#[derive(Debug, Default)]
+pub struct Told {
+    examples: FxHashMap<String, Example>,
+    heavy: Option<Vec<Heavy>>,
+}
+
+impl Told {
+    /// Keeps a text as the example of its statement, unless there is one: the same example is explained each time, as plans
+    /// of different values may differ.
+    pub fn keep_example(&mut self, statement: &Text, text: &str, database: &str) {
+        let is_fit = text.len() < EXAMPLES.1 && is_planned(text) && statement.digest != OWN && !has_placeholder(text);
+        if is_fit && self.examples.len() < EXAMPLES.0 && !self.examples.contains_key(&statement.digest) {
+            let example = Example { text: text.to_owned(), database: database.to_owned() };
+            self.examples.insert(statement.digest.clone(), example);
+        }
+    }
+
+    /// What statements took in the latest interval.
+    pub fn read(&mut self, heavy: Vec<Heavy>) {
+        self.heavy = Some(heavy);
+    }
+}
+
+/// Whether values are missing in a text: `$1`, or `?`.
+fn has_placeholder(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut quote = None;
+    bytes.iter().enumerate().any(|(at, byte)| {
+        match (quote, byte) {
+            (None, b'\'' | b'"' | b'`') => quote = Some(*byte),
+            (Some(open), byte) if open == *byte => quote = None,
+            (None, b'?') => return true,
+            (None, b'$') => return bytes.get(at + 1).is_some_and(u8::is_ascii_digit),
+            _ => {}
+        }
+        false
+    })
+}
+
+/// How often sessions were seen in a statement.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    statement: Arc<Text>,
+    database: String,
+    user: String,
+    samples: u32,
+}
+
+/// Statements by digest, as samples see them.
+pub type BySample = FxHashMap<String, Sampled>;
+
+/// Adds a session at work.
+pub fn add_sampled(all: &mut BySample, session: &Session) {
+    let Some(statement) = &session.statement else { return };
+    if let Some(known) = all.get_mut(&statement.digest) {
+        known.samples += 1;
+    } else if all.len() < KNOWN && is_planned(&statement.form) {
+        let (database, user) = (session.database.clone(), session.user.clone());
+        let sampled = Sampled { statement: Arc::clone(statement), database, user, samples: 1 };
+        all.insert(statement.digest.clone(), sampled);
+    }
+}
+
+/// A statement whose plan is to be looked at.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The statement.
+    pub heavy: Heavy,
+    /// An execution of it.
+    pub example: Option<Example>,
+}
+
+impl Wanted {
+    /// The name under which snapshots keep its plan.
+    fn name(&self) -> String {
+        format!("plan {}", self.heavy.digest)
+    }
+}
+
+/// A plan as a server printed it, without values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// Whose it is.
+    pub source: &'static str,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// A plan for any values.
+pub const GENERIC: &str = "generic";
+/// A plan for the values of an execution.
+pub const EXAMPLE: &str = "example";
+
+/// What is known of a statement's plan.
+#[derive(Debug)]
+struct Known {
+    mean_ms: Option<f64>,
+    running: f64,
+    looked: Micros,
+    /// Whose plan it is, and its shape.
+    last: Option<(&'static str, String)>,
+}
+
+impl Known {
+    fn is_due(&self, heavy: &Heavy, about: &About<'_>) -> bool {
+        let since_s = (about.interval.t.0 - self.looked.0) as f64 / 1e6;
+        let moved = |now: f64, then: f64, by: f64| now > then * by || then > now * by;
+        match (heavy.mean_ms, self.mean_ms) {
+            (Some(now), Some(then)) => {
+                since_s >= AGAIN_S || moved(now, then, if about.is_last { MOVED_AT_END } else { MOVED })
+            }
+            _ => since_s >= AGAIN_BLIND_S || about.is_last || moved(heavy.running, self.running, MOVED_SESSIONS),
+        }
+    }
+}
+
+/// Plans of a server.
+#[derive(Debug, Default)]
+pub struct Plans {
+    known: FxHashMap<(String, String), Known>,
+    sampled: BySample,
+    samples: u32,
+    sampled_s: f64,
+    has_looked: bool,
+    /// Why a plan is not seen, where that was told.
+    has_noted: bool,
+}
+
+impl Plans {
+    /// The statements whose plans are to be looked at now, of one database after the other.
+    pub fn wanted(&mut self, server: &Server, about: &About<'_>, heard: &Heard) -> Vec<Wanted> {
+        let mut told = server.told();
+        let Some(mut heavy) = told.heavy.take().or_else(|| self.by_samples(about, heard)) else { return Vec::new() };
+        heavy.retain(|heavy| heavy.digest != OWN && is_planned(&heavy.form) && !heavy.database.is_empty());
+        heavy.sort_by(|a, b| b.running.total_cmp(&a.running).then_with(|| a.digest.cmp(&b.digest)));
+        let total: f64 = heavy.iter().map(|heavy| heavy.running).sum();
+        let is_first = !std::mem::replace(&mut self.has_looked, true);
+        let matters = |heavy: &Heavy| heavy.running >= SHARE * total && (is_first || heavy.running >= RUNNING);
+        let (known, is_saved) = (&self.known, server.is_saved());
+        let is_due = |heavy: &Heavy| {
+            let known = known.get(&(heavy.database.clone(), heavy.digest.clone()));
+            is_saved || known.is_none_or(|known| known.is_due(heavy, about))
+        };
+        let all = heavy.into_iter().filter(|heavy| matters(heavy) && is_due(heavy)).take(AT_A_TIME);
+        let example = |heavy: &Heavy| told.examples.get(&heavy.digest).cloned();
+        let mut all: Vec<_> = all.map(|heavy| Wanted { example: example(&heavy), heavy }).collect();
+        all.sort_by(|a, b| (&a.heavy.database, &a.heavy.user).cmp(&(&b.heavy.database, &b.heavy.user)));
+        all
+    }
+
+    /// What samples say, where nobody counts statements.
+    fn by_samples(&mut self, about: &About<'_>, heard: &Heard) -> Option<Vec<Heavy>> {
+        self.samples += heard.samples;
+        self.sampled_s += about.interval.dt.unwrap_or_default();
+        for (digest, sampled) in &heard.statements {
+            let known = self.sampled.entry(digest.clone()).or_insert_with(|| Sampled { samples: 0, ..sampled.clone() });
+            known.samples += sampled.samples;
+        }
+        if self.samples == 0 || (self.sampled_s < SAMPLED_S && !about.is_last) {
+            return None;
+        }
+        self.sampled_s = 0.0;
+        let samples = f64::from(std::mem::take(&mut self.samples));
+        let heavy = |(digest, sampled): (String, Sampled)| Heavy {
+            digest,
+            form: sampled.statement.form.clone(),
+            database: sampled.database,
+            user: sampled.user,
+            running: f64::from(sampled.samples) / samples,
+            ..Heavy::default()
+        };
+        Some(std::mem::take(&mut self.sampled).into_iter().map(heavy).collect())
+    }
+
+    /// Tells a statement's plan when it is the first one or another one than before, or why it is not seen.
+    pub fn tell(&mut self, wanted: &Wanted, found: Result<Explained, String>, about: &About<'_>, rows: &mut Rows) {
+        if self.known.len() > KNOWN {
+            self.known.clear();
+        }
+        let heavy = &wanted.heavy;
+        let known = self.known.entry((heavy.database.clone(), heavy.digest.clone())).or_insert(Known {
+            mean_ms: None,
+            running: 0.0,
+            looked: about.interval.t,
+            last: None,
+        });
+        (known.mean_ms, known.running, known.looked) = (heavy.mean_ms, heavy.running, about.interval.t);
+        let Explained { source, plan } = match found {
+            Ok(explained) => explained,
+            Err(why) => {
+                if !std::mem::replace(&mut self.has_noted, true) {
+                    let message = format!("plans of some statements are not seen, as of `{}`: {why}", short(&heavy.form));
+                    rows.note(about.server, None, &message);
+                }
+                return;
+            }
+        };
+        let shape = plan.shape();
+        let before = known.last.replace((source, shape.clone())).filter(|(of, _)| *of == source);
+        let change = before.as_ref().and_then(|(_, before)| difference(before, &shape));
+        if before.is_some() && change.is_none() {
+            return;
+        }
+        let replaced = before.as_ref().map(|(_, before)| fenxi_model::statement::digest(before));
+        if let Some(change) = &change {
+            let message = format!("{change}: {} ({})", short(&heavy.form), heavy.digest);
+            rows.event(about.interval.t, "plan changed", about.server, &message);
+        }
+        rows.row(&db_plan::TABLE, about.interval.t, None)
+            .str(db_plan::server, about.server)
+            .str(db_plan::database, some(&heavy.database))
+            .str(db_plan::digest, heavy.digest.as_str())
+            .str(db_plan::plan, plan.hash().as_str())
+            .str(db_plan::source, source)
+            .str(db_plan::statement, heavy.form.as_str())
+            .text(db_plan::shape, shape.as_str())
+            .text(db_plan::tree, plan.tree().as_str())
+            .str(db_plan::replaced, replaced.as_deref())
+            .text(db_plan::change, change.as_deref())
+            .f64(db_plan::cost, plan.cost())
+            .f64(db_plan::estimated_rows, plan.rows());
+    }
+}
+
+/// Errors whose messages name a table or a user, and no value.
+const NAMING: (&[&str], &[u16]) = (&["42501", "42P01"], &[1044, 1142, 1143, 1146]);
+
+/// Why a server does not explain a statement, without the statement.
+pub fn why(error: &ClientError) -> String {
+    match error.server() {
+        Some(server) if NAMING.0.contains(&server.sqlstate()) || NAMING.1.contains(&server.number) => server.message.clone(),
+        Some(server) => format!("the server refuses to explain it (SQLSTATE {}, {})", server.sqlstate(), server.number),
+        None => "the connection was lost".to_owned(),
+    }
+}
+
+/// The beginning of a statement.
+fn short(form: &str) -> String {
+    let mut text = form[..form.floor_char_boundary(120)].to_owned();
+    if text.len() < form.len() {
+        let _ = write!(text, " …");
+    }
+    text
+}
+
+/// The plan that a snapshot kept; None where a server answers. `read` makes a plan of its text.
+pub fn kept(server: &Server, wanted: &Wanted, read: fn(&str) -> Option<Plan>) -> Option<Option<Explained>> {
+    let rows = server.saved_answer(&wanted.heavy.database, &wanted.name())?;
+    let cells = rows.as_ref().and_then(|rows| rows.first());
+    let cell = |at: usize| cells.and_then(|cells| cells.get(at)).and_then(Option::as_deref);
+    let explained = || {
+        let mut plan = read(cell(1)?)?;
+        if let Some(cost) = cell(2).and_then(|cost| cost.parse().ok()) {
+            plan.set_cost(Some(cost));
+        }
+        Some(Explained { source: if cell(0) == Some(EXAMPLE) { EXAMPLE } else { GENERIC }, plan })
+    };
+    Some(explained())
+}
+
+/// Keeps the text of a plan, in which no value is left, for a snapshot.
+pub fn keep(server: &Server, wanted: &Wanted, source: &str, text: &str, cost: Option<f64>) {
+    let row = vec![Some(source.to_owned()), Some(text.to_owned()), cost.map(|cost| cost.to_string())];
+    let (database, sql) = (wanted.heavy.database.clone(), wanted.name());
+    server.keep_answer(Answer { database, sql, rows: vec![row], ..Answer::default() });
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::{
     sample::{Session, some},
     server::Server,
     snapshot::Answer,
-    statements::{OWN, Text},
+    statements::OWN,
 };
 
 /// The share of all statements' time from which on a statement matters, and the mean number of sessions in it.
@@ -34,6 +34,7 @@ const AGAIN_S: f64 = 300.0;
 const AGAIN_BLIND_S: f64 = 60.0;
 /// Seconds over which samples are gathered where they are all that is known of statements.
 const SAMPLED_S: f64 = 10.0;
+const SAMPLED_FIRST_S: f64 = 0.9;
 /// How many statements are remembered.
 const KNOWN: usize = 1_000;
 /// How many examples are kept, and how long one may be.
@@ -94,12 +95,18 @@ pub struct Told {
 impl Told {
     /// Keeps a text as the example of its statement, unless there is one: the same example is explained each time, as plans
     /// of different values may differ.
-    pub fn keep_example(&mut self, statement: &Text, text: &str, database: &str) {
-        let is_fit = text.len() < EXAMPLES.1 && is_planned(text) && statement.digest != OWN && !has_placeholder(text);
-        if is_fit && self.examples.len() < EXAMPLES.0 && !self.examples.contains_key(&statement.digest) {
+    pub fn keep_example(&mut self, digest: &str, text: &str, database: &str) {
+        let has_room = self.examples.len() < EXAMPLES.0 && !self.examples.contains_key(digest);
+        if has_room && text.len() < EXAMPLES.1 && digest != OWN && is_planned(text) && !has_placeholder(text) {
             let example = Example { text: text.to_owned(), database: database.to_owned() };
-            self.examples.insert(statement.digest.clone(), example);
+            self.examples.insert(digest.to_owned(), example);
         }
+    }
+
+    /// As [`Told::keep_example`]; the example that there is now.
+    pub fn example(&mut self, digest: &str, text: &str, database: &str) -> Option<Example> {
+        self.keep_example(digest, text, database);
+        self.examples.get(digest).cloned()
     }
 
     /// What statements took in the latest interval.
@@ -127,7 +134,7 @@ fn has_placeholder(text: &str) -> bool {
 /// How often sessions were seen in a statement.
 #[derive(Clone, Debug)]
 pub struct Sampled {
-    statement: Arc<Text>,
+    statement: Arc<crate::statements::Text>,
     database: String,
     user: String,
     samples: u32,
@@ -158,9 +165,9 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The name under which snapshots keep its plan.
-    fn name(&self) -> String {
-        format!("plan {}", self.heavy.digest)
+    /// The name under which snapshots keep a plan of it.
+    fn name(&self, source: &str) -> String {
+        format!("plan {source} {}", self.heavy.digest)
     }
 }
 
@@ -184,8 +191,12 @@ struct Known {
     mean_ms: Option<f64>,
     running: f64,
     looked: Micros,
-    /// Whose plan it is, and its shape.
-    last: Option<(&'static str, String)>,
+    /// When it last changed.
+    changed: Option<Micros>,
+    /// Shapes of its plans, by whose they are.
+    last: Vec<(&'static str, String)>,
+    /// Its example was tried.
+    has_tried: bool,
 }
 
 impl Known {
@@ -196,6 +207,8 @@ impl Known {
             (Some(now), Some(then)) => {
                 since_s >= AGAIN_S || moved(now, then, if about.is_last { MOVED_AT_END } else { MOVED })
             }
+            // Calls are counted from now on.
+            (Some(_), None) => true,
             _ => since_s >= AGAIN_BLIND_S || about.is_last || moved(heavy.running, self.running, MOVED_SESSIONS),
         }
     }
@@ -209,6 +222,10 @@ pub struct Plans {
     samples: u32,
     sampled_s: f64,
     has_looked: bool,
+    /// Somebody counts statements.
+    is_counted: bool,
+    /// Samples were looked at.
+    has_sampled: bool,
     /// Why a plan is not seen, where that was told.
     has_noted: bool,
 }
@@ -217,7 +234,11 @@ impl Plans {
     /// The statements whose plans are to be looked at now, of one database after the other.
     pub fn wanted(&mut self, server: &Server, about: &About<'_>, heard: &Heard) -> Vec<Wanted> {
         let mut told = server.told();
-        let Some(mut heavy) = told.heavy.take().or_else(|| self.by_samples(about, heard)) else { return Vec::new() };
+        // Where statements are counted, samples come first only: they know executions before counters moved.
+        let counted = told.heavy.take();
+        self.is_counted |= counted.is_some();
+        let of_samples = || (!self.is_counted || !self.has_sampled).then(|| self.by_samples(about, heard)).flatten();
+        let Some(mut heavy) = counted.or_else(of_samples) else { return Vec::new() };
         heavy.retain(|heavy| heavy.digest != OWN && is_planned(&heavy.form) && !heavy.database.is_empty());
         heavy.sort_by(|a, b| b.running.total_cmp(&a.running).then_with(|| a.digest.cmp(&b.digest)));
         let total: f64 = heavy.iter().map(|heavy| heavy.running).sum();
@@ -226,7 +247,8 @@ impl Plans {
         let (known, is_saved) = (&self.known, server.is_saved());
         let is_due = |heavy: &Heavy| {
             let known = known.get(&(heavy.database.clone(), heavy.digest.clone()));
-            is_saved || known.is_none_or(|known| known.is_due(heavy, about))
+            let has_example = told.examples.contains_key(&heavy.digest);
+            is_saved || known.is_none_or(|known| known.is_due(heavy, about) || (has_example && !known.has_tried))
         };
         let all = heavy.into_iter().filter(|heavy| matters(heavy) && is_due(heavy)).take(AT_A_TIME);
         let example = |heavy: &Heavy| told.examples.get(&heavy.digest).cloned();
@@ -243,9 +265,11 @@ impl Plans {
             let known = self.sampled.entry(digest.clone()).or_insert_with(|| Sampled { samples: 0, ..sampled.clone() });
             known.samples += sampled.samples;
         }
-        if self.samples == 0 || (self.sampled_s < SAMPLED_S && !about.is_last) {
+        let enough_s = if self.has_sampled { SAMPLED_S } else { SAMPLED_FIRST_S };
+        if self.sampled.is_empty() || (self.sampled_s < enough_s && !about.is_last) {
             return None;
         }
+        self.has_sampled = true;
         self.sampled_s = 0.0;
         let samples = f64::from(std::mem::take(&mut self.samples));
         let heavy = |(digest, sampled): (String, Sampled)| Heavy {
@@ -269,9 +293,12 @@ impl Plans {
             mean_ms: None,
             running: 0.0,
             looked: about.interval.t,
-            last: None,
+            changed: None,
+            last: Vec::new(),
+            has_tried: false,
         });
         (known.mean_ms, known.running, known.looked) = (heavy.mean_ms, heavy.running, about.interval.t);
+        known.has_tried |= wanted.example.is_some();
         let Explained { source, plan } = match found {
             Ok(explained) => explained,
             Err(why) => {
@@ -283,13 +310,17 @@ impl Plans {
             }
         };
         let shape = plan.shape();
-        let before = known.last.replace((source, shape.clone())).filter(|(of, _)| *of == source);
-        let change = before.as_ref().and_then(|(_, before)| difference(before, &shape));
+        let before = known.last.iter().position(|(of, _)| *of == source).map(|at| known.last.swap_remove(at).1);
+        known.last.push((source, shape.clone()));
+        let change = before.as_ref().and_then(|before| difference(before, &shape));
         if before.is_some() && change.is_none() {
             return;
         }
-        let replaced = before.as_ref().map(|(_, before)| fenxi_model::statement::digest(before));
-        if let Some(change) = &change {
+        let replaced = before.as_ref().map(|before| fenxi_model::statement::digest(before));
+        // Two plans of one statement may change at once.
+        if let Some(change) = &change
+            && known.changed.replace(about.interval.t) != Some(about.interval.t)
+        {
             let message = format!("{change}: {} ({})", short(&heavy.form), heavy.digest);
             rows.event(about.interval.t, "plan changed", about.server, &message);
         }
@@ -330,25 +361,26 @@ fn short(form: &str) -> String {
     text
 }
 
-/// The plan that a snapshot kept; None where a server answers. `read` makes a plan of its text.
-pub fn kept(server: &Server, wanted: &Wanted, read: fn(&str) -> Option<Plan>) -> Option<Option<Explained>> {
-    let rows = server.saved_answer(&wanted.heavy.database, &wanted.name())?;
-    let cells = rows.as_ref().and_then(|rows| rows.first());
-    let cell = |at: usize| cells.and_then(|cells| cells.get(at)).and_then(Option::as_deref);
-    let explained = || {
-        let mut plan = read(cell(1)?)?;
-        if let Some(cost) = cell(2).and_then(|cost| cost.parse().ok()) {
+/// The plans that a snapshot kept; None where a server answers. `read` makes a plan of its text.
+pub fn kept(server: &Server, wanted: &Wanted, read: fn(&str) -> Option<Plan>) -> Option<Vec<Explained>> {
+    let mut all = Vec::new();
+    for source in [EXAMPLE, GENERIC] {
+        let rows = server.saved_answer(&wanted.heavy.database, &wanted.name(source))?;
+        let cells = rows.as_ref().and_then(|rows| rows.first());
+        let cell = |at: usize| cells.and_then(|cells| cells.get(at)).and_then(Option::as_deref);
+        let Some(mut plan) = cell(0).and_then(read) else { continue };
+        if let Some(cost) = cell(1).and_then(|cost| cost.parse().ok()) {
             plan.set_cost(Some(cost));
         }
-        Some(Explained { source: if cell(0) == Some(EXAMPLE) { EXAMPLE } else { GENERIC }, plan })
-    };
-    Some(explained())
+        all.push(Explained { source, plan });
+    }
+    Some(all)
 }
 
 /// Keeps the text of a plan, in which no value is left, for a snapshot.
 pub fn keep(server: &Server, wanted: &Wanted, source: &str, text: &str, cost: Option<f64>) {
-    let row = vec![Some(source.to_owned()), Some(text.to_owned()), cost.map(|cost| cost.to_string())];
-    let (database, sql) = (wanted.heavy.database.clone(), wanted.name());
+    let row = vec![Some(text.to_owned()), cost.map(|cost| cost.to_string())];
+    let (database, sql) = (wanted.heavy.database.clone(), wanted.name(source));
     server.keep_answer(Answer { database, sql, rows: vec![row], ..Answer::default() });
 }
 

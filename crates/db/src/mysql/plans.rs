@@ -40,13 +40,11 @@ pub fn look(
     let began = Instant::now();
     let mut executed = 0;
     if !server.is_saved() {
-        find_examples(client, wanted)?;
+        find_examples((server, client), wanted)?;
     }
     for one in wanted.iter() {
         if let Some(kept) = plans::kept(server, one, Plan::of_table) {
-            if let Some(explained) = kept {
-                plans.tell(one, Ok(explained), about, rows);
-            }
+            kept.into_iter().for_each(|explained| plans.tell(one, Ok(explained), about, rows));
             continue;
         }
         // One that no session was seen with yet has its turn later.
@@ -74,7 +72,7 @@ pub fn look(
 }
 
 /// Executions that the performance schema remembers: the latest one of each session.
-fn find_examples(client: &mut Client, wanted: &mut [Wanted]) -> Result<(), ClientError> {
+fn find_examples((server, client): (&Server, &mut Client), wanted: &mut [Wanted]) -> Result<(), ClientError> {
     let is_digest = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let ids = wanted.iter().filter(|one| one.example.is_none() && is_digest(&one.heavy.id));
     let ids: Vec<_> = ids.map(|one| format!("'{}'", one.heavy.id)).collect();
@@ -101,8 +99,8 @@ fn find_examples(client: &mut Client, wanted: &mut [Wanted]) -> Result<(), Clien
             // The server cuts a long text and ends it in points.
             *id == one.heavy.id && *database == one.heavy.database && is_planned(text) && !text.ends_with("...")
         };
-        let text = found.iter().find(fits).map(|(_, _, text)| text.clone());
-        one.example = text.map(|text| plans::Example { text, database: one.heavy.database.clone() });
+        let text = found.iter().find(fits).map(|(_, _, text)| text);
+        one.example = text.and_then(|text| server.told().example(&one.heavy.digest, text, &one.heavy.database));
     }
     Ok(())
 }

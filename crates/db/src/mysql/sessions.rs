@@ -171,7 +171,7 @@ impl gather::Sampler for Sampler {
                 if text.len() < TEXT
                     && let Some(statement) = &session.statement
                 {
-                    self.server.told().keep_example(statement, text, &session.database);
+                    self.server.told().keep_example(&statement.digest, text, &session.database);
                 }
             }
         });

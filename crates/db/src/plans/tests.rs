@@ -1,7 +1,7 @@
 use fenxi_model::statement::Quotes;
 
 use super::*;
-use crate::moment::Interval;
+use crate::{moment::Interval, statements::Text};
 
 fn heavy(running: f64, mean_ms: f64) -> Heavy {
     let text = Text::of("SELECT a FROM t WHERE id = 7", Quotes::Standard, false);
@@ -62,7 +62,7 @@ fn an_example_has_all_its_values_and_is_kept_once() {
     let mut told = Told::default();
     let mut keep = |text: &str| {
         let statement = Text::of(text, Quotes::Standard, false);
-        told.keep_example(&statement, text, "d");
+        told.keep_example(&statement.digest, text, "d");
         told.examples.get(&statement.digest).map(|example| example.text.clone())
     };
     assert_eq!(keep("SELECT * FROM t WHERE a = $1"), None);

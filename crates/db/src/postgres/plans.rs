@@ -11,7 +11,7 @@ use fenxi_model::{Rows, plan::Plan, statement::{Quotes, hidden}};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::{MARK, own, statements::hides_text};
+use super::{MARK, own, sessions::is_cut, statements::hides_text};
 use crate::{
     client::Client,
     plans::{self, EXAMPLE, Explained, GENERIC, Plans, Wanted, body},
@@ -26,7 +26,7 @@ const TEXT: usize = 64 << 10;
 /// How many texts are kept.
 const TEXTS: usize = 200;
 /// The name of the statement that is prepared.
-const NAME: &str = "fenxi_db";
+pub const NAME: &str = "fenxi_db";
 
 /// Settings of roles and databases that a plan depends on: whole names, or what they begin with.
 const PLANNER: &[&str] = &[
@@ -34,6 +34,39 @@ const PLANNER: &[&str] = &[
     "effective_cache_size", "min_parallel_", "max_parallel_workers", "from_collapse_limit", "join_collapse_limit", "geqo",
     "cursor_tuple_fraction", "constraint_exclusion", "debug_parallel_query", "force_parallel_mode",
 ];
+
+/// Executions that sessions did last, which PostgreSQL numbers since 14.
+///
+/// # Errors
+/// When the connection is lost.
+pub fn find_examples(client: &mut Client, server: &Server, wanted: &mut [Wanted]) -> Result<(), ClientError> {
+    let ids = wanted.iter().filter(|one| one.example.is_none() && is_number(&one.heavy.id));
+    let ids: Vec<_> = ids.map(|one| one.heavy.id.clone()).collect();
+    if ids.is_empty() || client.is_saved() {
+        return Ok(());
+    }
+    let sql = format!(
+        "{MARK} SELECT query_id, datname, left(query, 4096) FROM pg_stat_activity WHERE query_id IN ({}) AND pid <> pg_backend_pid()",
+        ids.join(", ")
+    );
+    let asked = client.each_hidden(&sql, &hides_text(2), &mut |row| {
+        if let (Some(id), Some(database), Some(text)) = (row.text(0), row.text(1), row.text(2))
+            && !is_cut(text)
+            && let Some(one) = wanted.iter_mut().find(|one| one.heavy.id == id && one.heavy.database == database)
+        {
+            one.example = server.told().example(&one.heavy.digest, text, database);
+        }
+    });
+    match asked {
+        Err(error) if !error.is_refusal() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether it is a number that a server gives statements.
+fn is_number(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
 
 /// Texts of statements with places for values, by the server's number.
 #[derive(Debug, Default)]
@@ -45,8 +78,7 @@ impl Texts {
     /// # Errors
     /// When the connection is lost.
     pub fn learn(&mut self, client: &mut Client, view: &str, wanted: &[Wanted]) -> Result<(), ClientError> {
-        let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-        let ids = wanted.iter().filter(|wanted| wanted.example.is_none()).map(|wanted| wanted.heavy.id.as_str());
+        let ids = wanted.iter().map(|wanted| wanted.heavy.id.as_str());
         let ids: Vec<_> = ids.filter(|id| is_number(id) && !self.0.contains_key(*id)).collect();
         if ids.is_empty() || client.is_saved() {
             return Ok(());
@@ -71,15 +103,22 @@ impl Texts {
     }
 }
 
+impl Wanted {
+    /// Texts that can be explained, and what their plans are.
+    fn texts<'a>(&'a self, texts: &'a Texts) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let example = self.example.as_ref().filter(|example| example.database == self.heavy.database);
+        let generic = texts.0.get(&self.heavy.id).map(|text| (GENERIC, body(text)));
+        example.map(|example| (EXAMPLE, example.text.as_str())).into_iter().chain(generic)
+    }
+}
+
 /// Looks at plans, and tells them.
 pub fn look(server: &Server, wanted: &[Wanted], texts: &Texts, plans: &mut Plans, (about, rows): (&About<'_>, &mut Rows)) {
     let began = Instant::now();
     let mut session: Option<Session> = None;
     for one in wanted {
         if let Some(kept) = plans::kept(server, one, Plan::of_postgres) {
-            if let Some(explained) = kept {
-                plans.tell(one, Ok(explained), about, rows);
-            }
+            kept.into_iter().for_each(|explained| plans.tell(one, Ok(explained), about, rows));
             continue;
         }
         if began.elapsed() > BUDGET {
@@ -93,19 +132,21 @@ pub fn look(server: &Server, wanted: &[Wanted], texts: &Texts, plans: &mut Plans
             }
         }
         let Some(at) = &mut session else { continue };
-        match at.explain(one, texts) {
-            // Neither an execution was seen nor has the server kept the text.
-            Ok(None) => {}
-            Ok(Some((source, text))) => {
-                let found = Plan::of_postgres(&text).map(|plan| Explained { source, plan });
-                plans::keep(server, one, source, &text, None);
-                plans.tell(one, found.ok_or_else(|| "there is no node in its plan".to_owned()), about, rows);
-            }
-            Err(error) => {
-                if !error.is_refusal() {
-                    session = None;
+        // Where neither an execution was seen nor the server has kept the text, its turn comes later.
+        for (source, text) in one.texts(texts) {
+            match at.explain(&one.heavy.user, text) {
+                Ok(text) => {
+                    let found = Plan::of_postgres(&text).map(|plan| Explained { source, plan });
+                    plans::keep(server, one, source, &text, None);
+                    plans.tell(one, found.ok_or_else(|| "there is no node in its plan".to_owned()), about, rows);
                 }
-                plans.tell(one, Err(plans::why(&error)), about, rows);
+                Err(error) => {
+                    plans.tell(one, Err(plans::why(&error)), about, rows);
+                    if !error.is_refusal() {
+                        session = None;
+                        break;
+                    }
+                }
             }
         }
     }
@@ -134,7 +175,7 @@ impl Session {
         for (name, value) in [("plan_cache_mode", "force_generic_plan"), ("enable_partition_pruning", "off")] {
             client.run(&format!("{MARK} SELECT pg_catalog.set_config('{name}', '{value}', false)"))?;
         }
-        client.run(&format!("{MARK} RESET max_parallel_workers_per_gather"))?;
+        client.run(&reset("max_parallel_workers_per_gather"))?;
         let mut path = String::new();
         let sql = format!("{MARK} SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'search_path'");
         client.each(&sql, &mut |row| row.text(0).unwrap_or_default().clone_into(&mut path))?;
@@ -158,7 +199,7 @@ impl Session {
             return Ok(());
         }
         for name in std::mem::take(&mut self.set) {
-            self.client.run(&format!("{MARK} RESET {name}"))?;
+            self.client.run(&reset(&name))?;
         }
         let mut path = self.path.clone();
         let of_user = self.settings.iter().filter(|(role, ..)| role.is_empty() || role == user);
@@ -187,19 +228,12 @@ impl Session {
         Ok(())
     }
 
-    /// Whose plan it is, and its text without values; None where no text of the statement is known.
-    fn explain(&mut self, wanted: &Wanted, texts: &Texts) -> Result<Option<(&'static str, String)>, ClientError> {
-        let generic = texts.0.get(&wanted.heavy.id).map(|text| body(text));
-        let example = wanted.example.as_ref().filter(|example| example.database == wanted.heavy.database);
-        let (source, text) = match (example, generic) {
-            (Some(example), _) => (EXAMPLE, example.text.as_str()),
-            (None, Some(text)) => (GENERIC, text),
-            (None, None) => return Ok(None),
-        };
-        self.become_user(&wanted.heavy.user)?;
+    /// The text of a plan, without values.
+    fn explain(&mut self, user: &str, text: &str) -> Result<String, ClientError> {
+        self.become_user(user)?;
         let explained = self.plan(text);
         own::publish(&mut self.client)?;
-        explained.map(|lines| Some((source, lines)))
+        explained
     }
 
     fn plan(&mut self, text: &str) -> Result<String, ClientError> {
@@ -221,6 +255,12 @@ impl Session {
     }
 }
 
+/// Sets what held at the login.
+fn reset(name: &str) -> String {
+    let name = name.replace('\'', "''");
+    format!("{MARK} SELECT pg_catalog.set_config(name, reset_val, false) FROM pg_catalog.pg_settings WHERE name = '{name}'")
+}
+
 /// A line of a plan without the values in its condition.
 fn without_values(line: &str) -> String {
     if line.contains("  (cost=") {
@@ -239,7 +279,7 @@ mod tests {
     #[test]
     fn a_kept_plan_has_no_value() {
         let line = "        Filter: ((status = 'secret'::text) AND (n > 4711))";
-        assert_eq!(without_values(line), "        Filter: ((status = ?::text) AND (n > ?))");
+        assert_eq!(without_values(line), "        Filter: ((status = ?::text) and (n > ?))");
         assert_eq!(without_values(" Sort  (cost=1.0..2.0 rows=3 width=4)"), " Sort  (cost=1.0..2.0 rows=3 width=4)");
     }
 }

@@ -356,9 +356,12 @@ impl Postgres {
         } else if self.statements.is_some() {
             return Ok(());
         }
-        let wanted = plans.wanted(&self.server, about, heard);
+        let mut wanted = plans.wanted(&self.server, about, heard);
         if wanted.is_empty() {
             return Ok(());
+        }
+        if self.having.has("pg_stat_activity", "query_id") {
+            plans::find_examples(&mut self.client, &self.server, &mut wanted)?;
         }
         if let Some(Seen { elsewhere, statements, .. }) = &mut self.statements {
             texts.learn(elsewhere.as_mut().unwrap_or(&mut self.client), statements.view(), &wanted)?;

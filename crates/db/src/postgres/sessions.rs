@@ -232,7 +232,7 @@ impl Sessions {
         for (statement, text) in self.new.drain(..) {
             let is_its = |session: &&Session| session.statement.as_ref().is_some_and(|its| its.digest == statement.digest);
             if let Some(session) = sample.sessions().iter().find(is_its) {
-                server.told().keep_example(&statement, &text, &session.database);
+                server.told().keep_example(&statement.digest, &text, &session.database);
             }
         }
     }
@@ -275,7 +275,7 @@ fn normal(text: &str) -> Arc<Text> {
 }
 
 /// Whether a text was cut, by the server (`track_activity_query_size`) or by us.
-fn is_cut(text: &str) -> bool {
+pub fn is_cut(text: &str) -> bool {
     text.len() >= 1023 && matches!(text.len(), 1023 | 2047 | 4095..)
 }
 

@@ -10,7 +10,7 @@ use fenxi_model::{Micros, Rows, catalog::db_statement, statement::Quotes};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::MARK;
+use super::{MARK, plans::NAME};
 use crate::{
     client::Client,
     number::Number,
@@ -247,7 +247,9 @@ pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
 
 /// A text in normal form, with its digest. Our own statements are one.
 fn normal(text: &str) -> Text {
-    if text.starts_with(MARK) {
+    // Up to PostgreSQL 13 the text of what is explained begins behind the mark.
+    let explains = text.strip_prefix("EXPLAIN EXECUTE ").or_else(|| text.strip_prefix("DEALLOCATE "));
+    if text.starts_with(MARK) || explains.is_some_and(|rest| rest.starts_with(NAME)) {
         return Text { digest: OWN.to_owned(), form: OWN.to_owned() };
     }
     Text::of(cut(text, TEXT), Quotes::Standard, text.len() >= TEXT)

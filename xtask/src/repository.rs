@@ -21,7 +21,7 @@ pub struct Crate {
     pub name: String,
     /// What it is for, in one line.
     pub description: String,
-    /// Names of all its dependencies, for building and for tests.
+    /// Names of all its dependencies, for building and for tests, but what its tests share with those of others.
     pub dependencies: Vec<String>,
 }
 
@@ -87,14 +87,19 @@ impl Repository {
     }
 }
 
-/// Every dependency that a manifest names, in whatever section.
+/// What tests of crates share. It uses some of those crates, and their tests use it.
+pub const FOR_TESTS: &str = "fenxi-test-support";
+
+/// Every dependency that a manifest names, in whatever section, but [`FOR_TESTS`] among those for tests.
 fn dependencies(manifest: &toml::Table) -> Vec<String> {
-    const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+    const OF_TESTS: &str = "dev-dependencies";
+    const SECTIONS: [&str; 3] = ["dependencies", OF_TESTS, "build-dependencies"];
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let per_target = targets.into_iter().flat_map(|t| t.values()).filter_map(toml::Value::as_table);
     std::iter::once(manifest)
         .chain(per_target)
-        .flat_map(|owner| SECTIONS.iter().filter_map(|s| owner.get(*s)).filter_map(toml::Value::as_table))
-        .flat_map(|section| section.keys().cloned())
+        .flat_map(|owner| SECTIONS.iter().filter_map(|s| Some((*s, owner.get(*s)?.as_table()?))))
+        .flat_map(|(section, names)| names.keys().filter(move |name| section != OF_TESTS || *name != FOR_TESTS))
+        .cloned()
         .collect()
 }

@@ -17,7 +17,7 @@ use crate::{
     CarryError, Place,
     fetch::{Body, Patience},
     place::{MOST_NAMES, too_many},
-    push::STATE,
+    names::STATE,
 };
 
 /// What of a directory is a store's; whatever else lies there is none of our business.

@@ -7,10 +7,12 @@
 //! S3 is a few signed requests over HTTP/1.1, which are written out here: the library `object_store` 0.14 would bring 69 crates
 //! that nothing else here needs.
 
+mod address;
 mod directory;
 mod error;
 mod fetch;
 mod list;
+mod names;
 mod place;
 mod pull;
 mod push;
@@ -20,9 +22,10 @@ mod sign;
 #[cfg(test)]
 mod liars;
 
+pub use address::open;
 pub use error::CarryError;
 pub use fetch::{Body, Patience};
-pub use place::{Place, open};
+pub use place::Place;
 pub use pull::{Pulled, pull};
 pub use push::{Pushed, push};
 

@@ -10,7 +10,7 @@ use fenxi_store::{Folder, LONGEST_LABELS, LONGEST_MANIFEST, Store, TakeLimits};
 use crate::{
     CarryError, Place, Transfer,
     fetch::{Size, receive, small},
-    push::manifest_of,
+    names::{MARK_BYTES, manifest_of},
 };
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
@@ -18,8 +18,6 @@ const AT_ONCE: usize = 32;
 /// What names files of many runs, and the most that it may have: a hundred bytes for each of half a million runs.
 const PACKING: &str = "compacted/manifest.json";
 const PACKING_BYTES: u64 = 64 << 20;
-/// The most that the mark of a store may have.
-pub(crate) const MARK_BYTES: u64 = 64 << 10;
 
 /// What a pull did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

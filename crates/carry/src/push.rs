@@ -13,10 +13,12 @@ use fenxi_model::RunId;
 use fenxi_store::{FileEntry, Store};
 use fs_err as fs;
 
-use crate::{CarryError, Place, Transfer, fetch::small, pull::MARK_BYTES};
+use crate::{
+    CarryError, Place, Transfer,
+    fetch::small,
+    names::{MARK_BYTES, STATE, manifest_of},
+};
 
-/// What is known to be there of files that may change: BLAKE3 by name.
-pub(crate) const STATE: &str = ".fenxi-push.json";
 /// The longest such list: it has a hundred bytes for each run.
 const STATE_BYTES: u64 = 64 << 20;
 /// Folders of small files that may change, besides labels.
@@ -87,10 +89,6 @@ pub fn push(
     pushed.files = pushing.files.into_inner();
     pushed.bytes = pushing.bytes.into_inner();
     Ok(pushed)
-}
-
-pub(crate) fn manifest_of(id: &RunId) -> String {
-    format!("runs/run={id}/run.json")
 }
 
 impl Pushing<'_> {

@@ -9,9 +9,9 @@ use std::{
 };
 
 use anyhow::bail;
+use fenxi_api::Context;
 use fenxi_model::RunId;
 use fenxi_query::{AnswerColumn, Engine, Options, QueryError, Scope, Value, render};
-use fenxi_report::api::Context;
 use fenxi_store::{Store, StoreError};
 use fenxi_sys::signal::{Signal, Signals};
 
@@ -46,7 +46,7 @@ pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
 /// Asks what the page of a large run shows first, so that it is there when somebody looks; where no statement can be answered, nothing.
 /// What is not asked yet when `stop` is asked for is left to the first look.
 pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
-    if !fenxi_report::is_large(store, run) {
+    if !fenxi_api::is_large(store, run) {
         return;
     }
     let options = Options { time_parts: Some(fenxi_compare::time_parts), ..Options::default() };
@@ -62,7 +62,7 @@ pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
                 std::thread::sleep(AGAIN);
             }
         });
-        fenxi_report::prepare(&Context { store, engine: &engine, read_only: true }, run, &mut |i, n| {
+        fenxi_api::prepare(&Context { store, engine: &engine, read_only: true }, run, &mut |i, n| {
             steps.show("", i, n);
             !stop.asked()
         });

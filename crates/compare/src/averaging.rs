@@ -1,10 +1,9 @@
 //! Selection of the runs and windows of an average, with a record of the choice.
 
-use fenxi_average::Member;
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
-use crate::{CompareError, Representative, Stood, windows::choose};
+use crate::{CompareError, Representative, Stood, average::Member, windows::choose};
 
 /// What becomes of runs that lie much farther from the others than usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
-//! Comparison of runs of a store: side by side, trends, the representative run.
+//! Comparison of runs of a store: side by side, trends, the representative run, averages.
 //!
 //! Everything here reads a store and gives plain structures, which the terminal, the pages and scripts
 //! show alike: what they serialise to is what `--json` prints and the API answers. The statistics
 //! are in `fenxi_analyze`, which knows no store.
 
+pub mod average;
 mod averaging;
 mod caveats;
 mod diagnosis;
@@ -13,6 +14,7 @@ mod group;
 mod headline;
 mod in_range;
 mod line;
+mod reason;
 mod representative;
 mod series;
 mod settings;
@@ -34,9 +36,10 @@ pub use group::{Group, Member, group, run_names};
 pub use headline::{Headline, change};
 pub use in_range::{Cause, Change as RangeChange, InRange};
 pub use line::{Line, range_words};
+pub use reason::Reason;
 pub use representative::{Representative, Stood};
 pub use settings::Changed;
-pub use side_by_side::{Comparison, Counts, Reason, Request, SideBySide, share};
+pub use side_by_side::{Comparison, Counts, Request, SideBySide, share};
 pub use split::{Explained, Part, PartChange, Split};
 pub use summaries::{Chosen, summary};
 pub use times::time_parts;

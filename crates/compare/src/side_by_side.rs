@@ -4,7 +4,7 @@ use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Changed, CompareError, FactDiff, Group, Headline, Line, Split, settings::changed};
+use crate::{Changed, CompareError, FactDiff, Group, Headline, Line, Reason, Split, settings::changed};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +57,6 @@ pub fn share(text: &str) -> Option<f64> {
     let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |n| (n, 0.01));
     let share = number.trim().parse::<f64>().ok()? * factor;
     (0.0..1.0).contains(&share).then_some(share)
-}
-
-/// Something to know before believing a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Reason {
-    /// Whether the comparison has no meaning because of it.
-    pub refuses: bool,
-    /// What it is.
-    pub text: String,
 }
 
 /// By how much two groups differ.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Chosen, CompareError,
+    Chosen, CompareError, average,
     summaries::{results_of, series_of},
     windows,
     words::{BetterWord, words_of},
@@ -150,7 +150,7 @@ fn base_name(path: &str) -> &str {
 /// The runs to follow, the oldest first.
 fn runs(store: &Store, request: TrendRequest<'_>) -> Result<Vec<Summary>, StoreError> {
     // An average is no further run of what it averages.
-    let mut runs: Vec<Summary> = store.summaries()?.into_iter().filter(|s| s.kind != fenxi_average::KIND).collect();
+    let mut runs: Vec<Summary> = store.summaries()?.into_iter().filter(|s| s.kind != average::KIND).collect();
     for selector in request.only {
         let ids: BTreeSet<RunId> = store.select(selector)?.into_iter().collect();
         runs.retain(|s| ids.contains(&s.id));

@@ -9,30 +9,17 @@ use fenxi_procfs::{Root, TICK_NS, cgroup, stat};
 use fenxi_wire::{Dialect, host::Listener};
 use rustc_hash::FxHashMap;
 
-use crate::{activity, moment::Interval, reading::About, schedule::Turn, server::Server};
+use crate::{
+    activity,
+    moment::Interval,
+    reading::About,
+    schedule::Turn,
+    server::Server,
+    task::{Task, Whose},
+};
 
 /// Seconds between two readings of memory.
 const MEMORY_S: u32 = 10;
-
-/// A process (PostgreSQL) or thread (MySQL, MariaDB) of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task {
-    /// Its number on the server's host.
-    pub id: u32,
-    /// Whom it works for.
-    pub whose: Whose,
-}
-
-/// Whom a task works for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    /// A client.
-    Client,
-    /// The server itself.
-    Background,
-    /// This poller.
-    Own,
-}
 
 /// Nanoseconds of a task so far: on a CPU, and runnable without one.
 type Times = (u64, u64);

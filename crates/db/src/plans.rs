@@ -4,7 +4,7 @@
 //! changed and made no difference is found later, or never, and costs nothing. EXPLAIN executes nothing. A change is told only
 //! where both plans were asked for in the same way: of any values, or of the same example.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
 use fenxi_model::{Micros, Rows, catalog::db_plan, plan::{Plan, difference}};
 use fenxi_wire::client::ClientError;
@@ -13,10 +13,11 @@ use rustc_hash::FxHashMap;
 use crate::{
     gather::Heard,
     reading::About,
-    sample::{Session, some},
+    sample::some,
     server::Server,
     snapshot::Answer,
     statements::OWN,
+    told::{BySample, Example, Heavy, Sampled, is_planned},
 };
 
 /// The share of all statements' time from which on a statement matters, and the mean number of sessions in it.
@@ -37,124 +38,6 @@ const SAMPLED_S: f64 = 10.0;
 const SAMPLED_FIRST_S: f64 = 0.9;
 /// How many statements are remembered.
 const KNOWN: usize = 1_000;
-/// How many examples are kept, and how long one may be.
-const EXAMPLES: (usize, usize) = (500, 16 << 10);
-
-/// Words that statements begin with which have a plan.
-const PLANNED: &[&str] = &["select", "with", "insert", "update", "delete", "merge", "replace", "values", "("];
-
-/// Whether a statement has a plan.
-pub fn is_planned(text: &str) -> bool {
-    let text = body(text.trim_start());
-    let begins = |word: &&&str| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
-    PLANNED.iter().any(|word| begins(&word))
-}
-
-/// The statement of `PREPARE name (types) AS statement`, as which PostgreSQL knows one that was prepared in SQL.
-pub fn body(text: &str) -> &str {
-    let is_prepare = text.get(..8).is_some_and(|begin| begin.eq_ignore_ascii_case("prepare "));
-    let at = if is_prepare { text.to_ascii_lowercase().find(" as ") } else { None };
-    at.map_or(text, |at| &text[at + 4..])
-}
-
-/// A statement with the values of one execution. It is kept in memory only.
-#[derive(Clone, Debug)]
-pub struct Example {
-    /// The text.
-    pub text: String,
-    /// The database in which it was executed.
-    pub database: String,
-}
-
-/// A statement, and what it takes.
-#[derive(Clone, Debug, Default)]
-pub struct Heavy {
-    /// The server's number of it.
-    pub id: String,
-    /// Our digest.
-    pub digest: String,
-    /// Its normal form.
-    pub form: String,
-    /// Its database.
-    pub database: String,
-    /// Its user.
-    pub user: String,
-    /// The mean number of sessions in it.
-    pub running: f64,
-    /// Time per call, where calls are counted.
-    pub mean_ms: Option<f64>,
-}
-
-/// What samples and readings of statements know.
-#[derive(Debug, Default)]
-pub struct Told {
-    examples: FxHashMap<String, Example>,
-    heavy: Option<Vec<Heavy>>,
-}
-
-impl Told {
-    /// Keeps a text as the example of its statement, unless there is one: the same example is explained each time, as plans
-    /// of different values may differ.
-    pub fn keep_example(&mut self, digest: &str, text: &str, database: &str) {
-        let has_room = self.examples.len() < EXAMPLES.0 && !self.examples.contains_key(digest);
-        if has_room && text.len() < EXAMPLES.1 && digest != OWN && is_planned(text) && !has_placeholder(text) {
-            let example = Example { text: text.to_owned(), database: database.to_owned() };
-            self.examples.insert(digest.to_owned(), example);
-        }
-    }
-
-    /// As [`Told::keep_example`]; the example that there is now.
-    pub fn example(&mut self, digest: &str, text: &str, database: &str) -> Option<Example> {
-        self.keep_example(digest, text, database);
-        self.examples.get(digest).cloned()
-    }
-
-    /// What statements took in the latest interval.
-    pub fn read(&mut self, heavy: Vec<Heavy>) {
-        self.heavy = Some(heavy);
-    }
-}
-
-/// Whether values are missing in a text: `$1`, or `?`.
-fn has_placeholder(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let mut quote = None;
-    bytes.iter().enumerate().any(|(at, byte)| {
-        match (quote, byte) {
-            (None, b'\'' | b'"' | b'`') => quote = Some(*byte),
-            (Some(open), byte) if open == *byte => quote = None,
-            (None, b'?') => return true,
-            (None, b'$') => return bytes.get(at + 1).is_some_and(u8::is_ascii_digit),
-            _ => {}
-        }
-        false
-    })
-}
-
-/// How often sessions were seen in a statement.
-#[derive(Clone, Debug)]
-pub struct Sampled {
-    statement: Arc<crate::statements::Text>,
-    database: String,
-    user: String,
-    samples: u32,
-}
-
-/// Statements by digest, as samples see them.
-pub type BySample = FxHashMap<String, Sampled>;
-
-/// Adds a session at work.
-pub fn add_sampled(all: &mut BySample, session: &Session) {
-    let Some(statement) = &session.statement else { return };
-    if let Some(known) = all.get_mut(&statement.digest) {
-        known.samples += 1;
-    } else if all.len() < KNOWN && is_planned(&statement.form) {
-        let (database, user) = (session.database.clone(), session.user.clone());
-        let sampled = Sampled { statement: Arc::clone(statement), database, user, samples: 1 };
-        all.insert(statement.digest.clone(), sampled);
-    }
-}
-
 /// A statement whose plan is to be looked at.
 #[derive(Clone, Debug)]
 pub struct Wanted {

@@ -13,33 +13,27 @@ use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    check::{Finding, timed},
     client::Client,
-    gather::{self, Heard},
+    finding::{Finding, timed},
+    gather::Heard,
     moment::Interval,
     number::Number,
-    os::Task,
+    observer,
     reading::About,
     sample::Sample,
-    server::{Server, ServerError},
+    server::{CONSOLE, Server, ServerError},
+    task::Task,
 };
 
-/// The database that is the console.
-const CONSOLE: &str = "pgbouncer";
 /// How its version ends, where a server has its system.
 const VERSION: &str = "/bouncer";
-
-/// Whether a server's URL leads to what is the console, if it is a pooler.
-pub fn may_be_console(server: &Server) -> bool {
-    server.target().login.database == CONSOLE
-}
 
 /// A connection to the console of a pooler; None when the target is none.
 ///
 /// # Errors
 /// When what should be one cannot be reached or refuses.
 pub fn console(server: &Server) -> Result<Option<Client>, ServerError> {
-    if !may_be_console(server) {
+    if !server.may_be_console() {
         return Ok(None);
     }
     let client = server.unsettled(server.target())?;
@@ -49,7 +43,7 @@ pub fn console(server: &Server) -> Result<Option<Client>, ServerError> {
 /// What looks at sessions of a pooler: nothing. It shows clients, and not what they wait for in the server.
 pub struct NoSampler;
 
-impl gather::Sampler for NoSampler {
+impl observer::Sampler for NoSampler {
     fn sample(&mut self, _: &mut Sample) -> Result<(), ClientError> {
         Ok(())
     }
@@ -60,7 +54,7 @@ impl gather::Sampler for NoSampler {
 }
 
 /// Reads pools through a console.
-pub fn poller(server: &Server, client: Client) -> Box<dyn gather::Poller> {
+pub fn poller(server: &Server, client: Client) -> Box<dyn observer::Poller> {
     Box::new(Pooler {
         server: server.name().to_owned(),
         client,
@@ -186,7 +180,7 @@ impl Pooler {
     }
 
     fn read_settings(&mut self, t: Micros, rows: &mut Rows) -> Result<(), ClientError> {
-        let version = gather::Poller::version(self);
+        let version = observer::Poller::version(self);
         let answer = Answer::to(&mut self.client, "SHOW CONFIG")?;
         let own =
             [("vendor", "pgbouncer"), ("version", version.as_str())].map(|(name, value)| (name, value, None, true));
@@ -212,7 +206,7 @@ impl Pooler {
     }
 }
 
-impl gather::Poller for Pooler {
+impl observer::Poller for Pooler {
     fn poll(&mut self, interval: Interval, _: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         if self.hurries || self.settings.is_empty() {
             self.read_settings(interval.t, rows)?;

@@ -11,7 +11,7 @@ use fenxi_model::{
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use crate::{client::Client, moment::Interval, number::Number};
+use crate::{client::Client, moment::Interval, number::Number, own_amounts::Own};
 
 /// What can fill a column: one of the view's own, or an expression over some of them.
 #[derive(Debug)]
@@ -130,9 +130,6 @@ pub struct Reading<S: 'static> {
     /// Its columns.
     pub columns: &'static [Column<S>],
 }
-
-/// What our own sessions added to counters, by the text of a row's first column and by what fills a column.
-pub type Own = FxHashMap<String, Vec<(String, f64)>>;
 
 /// What a server has: columns of its views, and settings that are on.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use fenxi_model::Rows;
 use fenxi_wire::client::ClientError;
 
 use crate::{
-    check::{Finding, timed},
     client::Client,
+    finding::{Finding, timed},
     moment::Interval,
     reading::{About, Active},
 };

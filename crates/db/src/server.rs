@@ -9,18 +9,22 @@ use std::{
     time::Duration,
 };
 
-use fenxi_wire::{Dialect, client::ClientError, target::Target};
+use fenxi_wire::{client::ClientError, target::Target};
 
 use crate::{
     client::Client,
-    gather::{Poller, Sampler},
-    mysql, plans, pooler, postgres,
-    reading::Own,
+    mysql::memory::Memory,
+    own_amounts::Own,
+    postgres::own::Ledger,
+    product::Product,
     snapshot::{Answer, Keeping, Played},
+    told::Told,
 };
 
 /// The name that connections of a poller carry, by which they leave themselves out.
 pub const APPLICATION: &str = "fenxi-db";
+/// The database that is the console of a pooler.
+pub(crate) const CONSOLE: &str = "pgbouncer";
 /// How long a login may take.
 pub const LOGIN: Duration = Duration::from_secs(5);
 /// How long a statement of the poller may take. The server is told 2 s; this is when the client gives up by itself.
@@ -57,15 +61,16 @@ pub enum ServerError {
 #[derive(Clone, Debug)]
 pub struct Server {
     target: Target,
+    product: &'static dyn Product,
     name: String,
     /// Numbers of our own sessions: MySQL's have no application by which they are known.
     own: Arc<Mutex<BTreeSet<i64>>>,
     /// What our own sessions did in a PostgreSQL.
-    ledger: Arc<Mutex<postgres::own::Ledger>>,
+    ledger: Arc<Mutex<Ledger>>,
     /// What outlives a connection to a MySQL.
-    memory: Arc<Mutex<mysql::Memory>>,
+    memory: Arc<Mutex<Memory>>,
     /// What samples and readings know of statements, for plans.
-    told: Arc<Mutex<plans::Told>>,
+    told: Arc<Mutex<Told>>,
     /// What may still be kept of answers until the next poll, and until the next look at sessions.
     allowance: Arc<AtomicU64>,
     allowance_of_sample: Arc<AtomicU64>,
@@ -92,9 +97,10 @@ enum Answers {
 }
 
 impl Server {
-    /// The server that a target leads to.
-    pub fn new(target: &Target) -> Server {
+    /// The server that a target leads to, which is of this kind.
+    pub(crate) fn of(target: &Target, product: &'static dyn Product) -> Server {
         Server {
+            product,
             name: target.server(),
             target: target.for_application(APPLICATION),
             own: Arc::default(),
@@ -111,13 +117,13 @@ impl Server {
 
     /// The same server, whose answers are kept.
     pub(crate) fn keeping(&self, keeping: &Keeping) -> Server {
-        Server { answers: Answers::Kept(keeping.clone()), ..Server::new(&self.target) }
+        Server { answers: Answers::Kept(keeping.clone()), ..Server::of(&self.target, self.product) }
     }
 
-    /// A server that says what two snapshots say.
-    pub(crate) fn saved(target: Target, played: &Arc<Played>) -> Server {
+    /// The same server, which says what two snapshots of it say.
+    pub(crate) fn saved(self, target: Target, played: &Arc<Played>) -> Server {
         let name = played.first().server.clone();
-        Server { name, target: target.clone(), answers: Answers::Saved(Arc::clone(played)), ..Server::new(&target) }
+        Server { name, target, answers: Answers::Saved(Arc::clone(played)), ..self }
     }
 
     /// Whether its answers are those of snapshots.
@@ -176,7 +182,22 @@ impl Server {
 
     /// Whether another one is this one: at the same address, and not the console of a pooler before it.
     pub fn is_same(&self, other: &Server) -> bool {
-        self.name == other.name && pooler::may_be_console(self) == pooler::may_be_console(other)
+        self.name == other.name && self.may_be_console() == other.may_be_console()
+    }
+
+    /// Whether its URL leads to what is the console of a pooler, if it is one.
+    pub(crate) fn may_be_console(&self) -> bool {
+        self.target.login.database == CONSOLE
+    }
+
+    /// What kind of server it is.
+    pub(crate) fn product(&self) -> &'static dyn Product {
+        self.product
+    }
+
+    /// The same server, with what a look at sessions may keep.
+    pub(crate) fn for_samples(&self) -> Server {
+        Server { allowance: Arc::clone(&self.allowance_of_sample), ..self.clone() }
     }
 
     /// Where it is, and who logs in.
@@ -196,11 +217,7 @@ impl Server {
 
     /// What lets a user see sessions of others.
     pub(crate) fn grant(&self) -> String {
-        let user = &self.target.login.user;
-        match self.target.login.dialect {
-            Dialect::Postgres => format!("GRANT pg_monitor TO {user}"),
-            Dialect::Mysql => format!("GRANT PROCESS ON *.* TO {user}"),
-        }
+        self.product.grant(&self.target.login.user)
     }
 
     /// Numbers that our own sessions have or had.
@@ -209,22 +226,22 @@ impl Server {
     }
 
     /// Our own sessions of a PostgreSQL. Whoever holds it knows that none of them publishes what it did.
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, postgres::own::Ledger> {
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As [`Server::ledger`], unless another one holds it.
-    pub(crate) fn free_ledger(&self) -> Option<MutexGuard<'_, postgres::own::Ledger>> {
+    pub(crate) fn free_ledger(&self) -> Option<MutexGuard<'_, Ledger>> {
         self.ledger.try_lock().ok()
     }
 
     /// What is known of a MySQL whatever becomes of connections.
-    pub(crate) fn memory(&self) -> MutexGuard<'_, mysql::Memory> {
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What samples and readings know of statements, for plans.
-    pub(crate) fn told(&self) -> MutexGuard<'_, plans::Told> {
+    pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -251,12 +268,9 @@ impl Server {
         let keeping = match &self.answers {
             Answers::Given => None,
             Answers::Kept(keeping) => Some(keeping.clone()),
-            Answers::Saved(played) => return Ok(Client::of_saved(played, home(target))),
+            Answers::Saved(played) => return Ok(Client::of_saved(played, self.product.home(target))),
         };
-        let mut client = match target.login.dialect {
-            Dialect::Postgres => Client::connect(target, LOGIN, keeping)?,
-            Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN, keeping)?,
-        };
+        let mut client = Client::connect(&target.to_database(self.product.home(target)), LOGIN, keeping)?;
         self.own().insert(i64::from(client.about().number));
         self.ledger().open(&target.login.database, client.tally());
         client.limit(ANSWER, (LONGEST, MOST_ROWS, MOST_BYTES), &self.allowance);
@@ -273,52 +287,10 @@ impl Server {
         if client.is_saved() {
             return Ok(client);
         }
-        match self.target.login.dialect {
-            Dialect::Postgres => {
-                // Before anything is set: it would be set for whoever has the session next.
-                if postgres::shares_sessions(&mut client, || Client::connect(target, LOGIN, None))? {
-                    let why = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
-                               and the pooler's own database `pgbouncer` to see who waits in it";
-                    return Err(ServerError::Unfit { server: self.name.clone(), why: why.to_owned() });
-                }
-                postgres::settle(&mut client)?;
-            }
-            Dialect::Mysql => mysql::settle(&mut client)?,
+        match self.product.settle(&mut client, &|| Client::connect(target, LOGIN, None))? {
+            Some(why) => Err(ServerError::Unfit { server: self.name.clone(), why: why.to_owned() }),
+            None => Ok(client),
         }
-        Ok(client)
-    }
-
-    /// Connects what looks at its sessions.
-    pub(crate) fn sampler(&self) -> Result<Box<dyn Sampler>, ServerError> {
-        self.allow_sample();
-        let server = Server { allowance: Arc::clone(&self.allowance_of_sample), ..self.clone() };
-        if pooler::console(&server)?.is_some() {
-            return Ok(Box::new(pooler::NoSampler));
-        }
-        match self.target.login.dialect {
-            Dialect::Postgres => postgres::sampler(&server),
-            Dialect::Mysql => mysql::sampler(&server),
-        }
-    }
-
-    /// Connects what reads its counters.
-    pub(crate) fn poller(&self) -> Result<Box<dyn Poller>, ServerError> {
-        self.allow_poll();
-        if let Some(client) = pooler::console(self)? {
-            return Ok(pooler::poller(self, client));
-        }
-        match self.target.login.dialect {
-            Dialect::Postgres => postgres::poller(self),
-            Dialect::Mysql => mysql::poller(self),
-        }
-    }
-}
-
-/// The database in which statements are executed.
-fn home(target: &Target) -> &str {
-    match target.login.dialect {
-        Dialect::Postgres => &target.login.database,
-        Dialect::Mysql => mysql::HOME,
     }
 }
 

@@ -21,7 +21,7 @@ pub use self::{
     take::{Taken, take},
 };
 
-use crate::reading::Own;
+use crate::own_amounts::Own;
 
 /// The format of snapshots.
 const FORMAT: u32 = 1;

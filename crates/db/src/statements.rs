@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     number::Number,
-    plans::Heavy,
     reading::{About, Having},
     sample::some,
 };
@@ -108,31 +107,6 @@ pub struct Grown {
     pub key: Key,
     /// Growth of each column.
     pub growth: Vec<f64>,
-}
-
-/// Statements by the time that they took, for plans. `s`: seconds in a unit of the second column, `dt`: of the interval.
-pub fn heavy(grown: &[Grown], texts: &FxHashMap<Box<str>, Text>, s: f64, dt: f64) -> Vec<Heavy> {
-    let mut sums: FxHashMap<(&str, &str), (f64, f64, &Grown, &Text)> = FxHashMap::default();
-    for one in grown {
-        let Some(text) = texts.get(&one.id).filter(|text| text.digest != OWN) else { continue };
-        let (calls, time) = (one.growth.first().copied().unwrap_or_default(), one.growth.get(1).copied().unwrap_or_default());
-        let sum = sums.entry((&one.key.database, &text.digest)).or_insert((0.0, 0.0, one, text));
-        sum.0 += calls;
-        sum.1 += time;
-        if time > sum.2.growth.get(1).copied().unwrap_or_default() {
-            sum.2 = one;
-        }
-    }
-    let statement = |((database, digest), (calls, time, most, text)): ((&str, &str), (f64, f64, &Grown, &Text))| Heavy {
-        id: most.id.to_string(),
-        digest: digest.to_owned(),
-        form: text.form.clone(),
-        database: database.to_owned(),
-        user: most.key.user.clone(),
-        running: time * s / dt,
-        mean_ms: (calls > 0.0).then(|| time * s * 1e3 / calls),
-    };
-    sums.into_iter().map(statement).collect()
 }
 
 /// Adds rows: entries of one statement are added up, and what is beyond the limit is in one row. The first column is the

@@ -12,7 +12,7 @@ use libbpf_rs::{
 use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
 
-use crate::{EbpfError, check, cost::Costs, error::listen, kernel, sums};
+use crate::{EbpfError, cost::Costs, error::listen, kernel, privileges, sums};
 
 /// A committed object.
 #[derive(Clone, Copy, Debug)]
@@ -314,7 +314,7 @@ fn pid(of: Option<u32>) -> i32 {
 /// A tracepoint that is not found may be one whose number nobody can look up.
 fn refused(section: &str, error: &libbpf_rs::Error) -> EbpfError {
     let has_number = section.starts_with("tp/") || section.starts_with("tracepoint/");
-    match check::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
+    match privileges::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
         Some(why) => EbpfError::Refused { what: format!("`{section}`"), why },
         None => EbpfError::refused(format!("`{section}`"), error),
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use fenxi_source::{Root, SourceError};
 use libbpf_rs::{ErrorKind, PrintLevel};
 
-use crate::check;
+use crate::privileges;
 
 /// Why an observer cannot observe.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ impl EbpfError {
     pub(crate) fn refused(what: impl Into<String>, error: &libbpf_rs::Error) -> EbpfError {
         let said = take_said();
         let why = match error.kind() {
-            ErrorKind::PermissionDenied => check::why_refused(),
+            ErrorKind::PermissionDenied => privileges::why_refused(),
             ErrorKind::NotFound => format!("it has no such thing ({})", last_of(&said, error)),
             _ => last_of(&said, error),
         };

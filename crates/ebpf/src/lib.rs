@@ -25,6 +25,7 @@ mod kernel;
 mod observer;
 mod observing;
 mod perf;
+mod privileges;
 mod sums;
 pub mod symbols;
 mod syscalls;

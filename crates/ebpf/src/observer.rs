@@ -2,7 +2,8 @@
 //! of recordings and the list of observers in the documentation derive from it.
 
 use fenxi_live::{View, trace::When};
-use fenxi_source::{Changes, Opt, Options, Source, Takes};
+use fenxi_model::Table;
+use fenxi_source::{Changes, Opt, Options, Source, Spec, Take, Takes};
 
 /// An observer: one in [`crate::OBSERVERS`].
 pub struct Observer {
@@ -85,6 +86,43 @@ impl std::fmt::Debug for Observer {
         f.debug_struct("Observer").field("name", &self.name()).finish_non_exhaustive()
     }
 }
+
+/// The facts about an observer's source: it is sampled at every tick, when it is asked for.
+pub(crate) const fn spec(name: &'static str, summary: &'static str, tables: &'static [&'static Table]) -> Spec {
+    Spec { name, summary, tables, take: Take::EveryTick, default: false, live: false }
+}
+
+/// Makes a type the source of an observer, of its module's `SPEC` and `OPTIONS`: what options make of it, and its method `observe`,
+/// which is called for the live system only.
+macro_rules! source {
+    ($observer:ident, |$options:ident| $with:expr) => {
+        impl ::fenxi_source::Source for $observer {
+            fn spec(&self) -> &'static ::fenxi_source::Spec {
+                &SPEC
+            }
+
+            fn options(&self) -> &'static [::fenxi_source::Opt] {
+                OPTIONS
+            }
+
+            fn with(
+                &self,
+                $options: &::fenxi_source::Options,
+            ) -> Result<::std::sync::Arc<dyn ::fenxi_source::Source>, ::fenxi_source::SourceError> {
+                Ok(::std::sync::Arc::new($with))
+            }
+
+            fn start(
+                &self,
+                root: &::fenxi_source::Root,
+            ) -> Result<Box<dyn ::fenxi_source::Collector>, ::fenxi_source::SourceError> {
+                $crate::error::live_only(root)?;
+                self.observe(root)
+            }
+        }
+    };
+}
+pub(crate) use source;
 
 /// An option that most have: whom to observe.
 pub(crate) const PID: Opt = Opt {

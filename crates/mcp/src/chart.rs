@@ -1,7 +1,7 @@
 //! Charts of answers: lines, stacked areas and heat maps over time, bars and points of tables.
 
+use fenxi_api::ApiError;
 use fenxi_model::Unit;
-use fenxi_report::api::ApiError;
 use serde_json::Value;
 
 use crate::{

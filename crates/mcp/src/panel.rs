@@ -1,7 +1,7 @@
 //! A panel of the API with its series unpacked.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use fenxi_report::api::{self, ApiError, Context, Query};
+use fenxi_api::{ApiError, Context, Query};
 use serde_json::{Map, Value, json};
 
 /// Digits of a bin's value: what a chart shows.
@@ -24,7 +24,7 @@ pub(crate) struct Series {
 impl Panel {
     /// Asks the API.
     pub(crate) fn ask(context: &Context<'_>, query: &Query) -> Result<Panel, ApiError> {
-        let reply = api::answer(context, "/api/v1/panel", query)?;
+        let reply = fenxi_api::answer(context, "/api/v1/panel", query)?;
         let value: Value = serde_json::from_slice(&reply.bytes)?;
         if let Some(error) = value["error"].as_str() {
             return Err(ApiError::Wrong(error.to_owned()));

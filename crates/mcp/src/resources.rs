@@ -2,7 +2,7 @@
 //!
 //! `fenxi:///run?run=@1` is what `/run?run=@1` shows on a server, without its charts: the tools `ask` and `chart` have those.
 
-use fenxi_report::api::{ApiError, Context, ENDPOINTS, Query};
+use fenxi_api::{ApiError, Context, ENDPOINTS, Query};
 use serde_json::{Map, Value, json};
 
 use crate::{panel::Panel, tools::json_of};

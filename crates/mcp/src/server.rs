@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fenxi_api::{ApiError, Context};
 use fenxi_query::{Engine, Interrupt};
-use fenxi_report::api::{ApiError, Context};
 use fenxi_serve::Limits;
 use fenxi_store::Store;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What a tool gives back: text or a picture, or why there is neither.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use fenxi_report::api::ApiError;
+use fenxi_api::ApiError;
 use serde_json::{Value, json};
 
 /// What a tool gives back.

@@ -1,7 +1,7 @@
 //! The tools: one list. A tool is an endpoint of the API under a name, with those of its parameters that are of use here, and what
 //! is told of its reply.
 
-use fenxi_report::api::{self, ApiError, Context, ENDPOINTS, Kind, Param, Query};
+use fenxi_api::{ApiError, Context, ENDPOINTS, Kind, Param, Query};
 use serde_json::{Map, Value, json};
 
 use crate::{chart::chart, panel::Panel, png::png, svg::svg, told::Told};
@@ -263,11 +263,11 @@ fn scalar(name: &str, value: &Value) -> Result<String, ApiError> {
 
 /// The reply of an endpoint as JSON.
 pub(crate) fn json_of(context: &Context<'_>, path: &str, query: &Query) -> Result<Value, ApiError> {
-    Ok(serde_json::from_slice(&api::answer(context, path, query)?.bytes)?)
+    Ok(serde_json::from_slice(&fenxi_api::answer(context, path, query)?.bytes)?)
 }
 
 fn plain(context: &Context<'_>, path: &str, query: &Query) -> Result<Told, ApiError> {
-    let reply = api::answer(context, path, query)?;
+    let reply = fenxi_api::answer(context, path, query)?;
     Ok(Told::Text(String::from_utf8_lossy(&reply.bytes).into_owned()))
 }
 

@@ -8,7 +8,7 @@ use fenxi_store::{Holds, TableFile};
 
 use crate::{
     Answer, Engine, Part, QueryError, Question, Scope, Value,
-    engine::{Asked, Dialect, FILES},
+    answers::{Asked, Dialect, FILES},
     lex,
     question::question,
     views::{identifier, last_us, literal},

@@ -3,7 +3,7 @@
 use fenxi_store::Store;
 use fenxi_worker::{Cell, Request};
 
-use crate::{QueryError, Scope, cluster::Kind, runs::whole};
+use crate::{QueryError, Scope, answers::Kind, runs::whole};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE cost (
@@ -16,7 +16,7 @@ pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryEr
 }
 
 /// Its columns.
-pub(crate) const COLUMNS: [(&str, Kind); 8] = [
+pub const COLUMNS: [(&str, Kind); 8] = [
     ("run", Kind::Text),
     ("source", Kind::Text),
     ("samples", Kind::I64),
@@ -28,7 +28,7 @@ pub(crate) const COLUMNS: [(&str, Kind); 8] = [
 ];
 
 /// Its rows. They stand in the manifests, so each is read.
-pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
+pub fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let all = match &scope.runs {
         Some(runs) => runs.clone(),
         None => store.counted()?.into_iter().map(|s| s.id).collect(),

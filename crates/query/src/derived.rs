@@ -4,7 +4,7 @@
 
 /// A view that is derived from tables of the catalogue.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Derived {
+pub struct Derived {
     /// Its name.
     pub name: &'static str,
     /// What it selects. It reads tables, and no other derived view.

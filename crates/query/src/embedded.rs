@@ -16,9 +16,9 @@ use fenxi_store::Store;
 use fenxi_worker::{Cell, Request, Session, Setup, Statement, Workers, message::Explain};
 
 use crate::{
-    Interrupt, Options, QueryError, Scope, costs,
-    engine::{Answers, Asked, Author, FILES, Stop},
-    lex, runs, time_parts,
+    Interrupt, Options, QueryError, Scope,
+    answers::{Answers, Asked, Author, FILES},
+    costs, lex, runs, time_parts,
     views::{self, Mentions},
 };
 
@@ -187,7 +187,7 @@ impl Embedded {
                 Worker { session, made: BTreeMap::new(), held: Vec::new(), held_for: Scope::all(), layout }
             }
         };
-        self.interrupt.set(Stop::Worker(worker.session.stop()));
+        self.interrupt.set(worker.session.stop());
         Ok(slot.insert(worker))
     }
 

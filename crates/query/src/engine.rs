@@ -1,28 +1,24 @@
-//! SQL over the runs of a store, whoever answers: workers of this machine (`embedded.rs`) or a cluster (`cluster.rs`).
-//!
-//! Nothing is executed here. Both are an [`Answers`]: a statement and what it may see in, batches out.
+//! SQL over the runs of a store. Nothing is executed here: what answers is an [`Answers`].
 
 use std::{
-    collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use fenxi_model::RunId;
 use fenxi_store::Store;
 use fenxi_worker::{Cell, Workers};
 
 use crate::{
-    Answer, AnswerColumn, QueryError, Value,
+    Answer, AnswerColumn, Interrupt, QueryError, Scope, Value,
     answer::columns_of,
-    cluster::{Cluster, ClusterOptions},
+    answers::{Answers, Asked, Author, Backend, Dialect},
     embedded::Embedded,
     lex, program, prune,
     render::Limits,
-    time_parts::{self, TimeParts},
+    time_parts::{self, TimePart},
     views::Mentions,
 };
 
@@ -30,10 +26,11 @@ use crate::{
 const COARSE_FROM: u64 = 2_000_000;
 /// Bytes of an answer that is held in memory whole, unless another bound is set.
 const LARGEST_ANSWER: u64 = 1 << 30;
-/// The table of the files that go with a statement.
-pub(crate) const FILES: &str = "fenxi.files";
 /// What a cell takes at least once it is more than Arrow's bits.
 const CELL_BYTES: u64 = 32;
+
+/// Tells the parts of the time of the runs of a scope.
+pub type TimeParts = fn(&Engine, &Scope) -> Result<Vec<TimePart>, QueryError>;
 
 /// Bounds of what a query may use.
 #[derive(Clone, Debug)]
@@ -58,8 +55,8 @@ pub struct Options {
     pub spill_limit: Option<String>,
     /// Whether questions that runs bring with them are asked.
     pub carried: bool,
-    /// The cluster that answers instead of this machine.
-    pub cluster: Option<ClusterOptions>,
+    /// What answers instead of this machine: a cluster.
+    pub backend: Option<Arc<dyn Backend>>,
     /// What tells the parts of the time of runs; None where nobody does: then there are none.
     pub time_parts: Option<TimeParts>,
 }
@@ -76,158 +73,9 @@ impl Default for Options {
             temp_dir: None,
             spill_limit: None,
             carried: true,
-            cluster: None,
+            backend: None,
             time_parts: None,
         }
-    }
-}
-
-/// Which runs a query sees, and which part of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
-    /// These runs only; None for all.
-    pub runs: Option<Vec<RunId>>,
-    /// The same stretch of each of them; None for the whole.
-    pub part: Option<Part>,
-}
-
-/// A stretch of a run, in microseconds since its begin; an end that is open is the run's own.
-///
-/// A row belongs to it when the middle of its interval lies within.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
-    /// Its begin.
-    pub from_us: Option<i64>,
-    /// Its end.
-    pub to_us: Option<i64>,
-}
-
-impl Scope {
-    /// All runs of the store.
-    pub fn all() -> Scope {
-        Scope::default()
-    }
-
-    /// Only `runs`.
-    pub fn of(runs: impl IntoIterator<Item = RunId>) -> Scope {
-        Scope { runs: Some(runs.into_iter().collect()), part: None }
-    }
-
-    /// Of these runs only the time from `from` to `to`, in seconds since each run's begin.
-    #[must_use]
-    pub fn between(self, from: Option<f64>, to: Option<f64>) -> Scope {
-        let micros = |s: f64| (s * 1e6).round() as i64;
-        let part = Part { from_us: from.map(micros), to_us: to.map(micros) };
-        Scope { part: Some(part).filter(|p| *p != Part::default()), ..self }
-    }
-
-    /// Only those of its runs that are among `runs`.
-    #[must_use]
-    pub(crate) fn within(&self, runs: &[RunId]) -> Scope {
-        let kept = match &self.runs {
-            None => runs.to_vec(),
-            Some(own) => own.iter().filter(|id| runs.contains(id)).cloned().collect(),
-        };
-        Scope { runs: Some(kept), part: self.part }
-    }
-}
-
-/// Who wrote a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Author {
-    /// We did: its worker is kept for the next one.
-    Ours,
-    /// Anybody else: it has a worker of its own, which sees the runs asked for and is thrown away.
-    Other,
-}
-
-/// In which SQL a statement is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    /// In that of questions, which every engine answers.
-    Questions,
-    /// In the engine's own.
-    Own,
-}
-
-/// A statement and what it may see.
-pub(crate) struct Asked<'a> {
-    pub author: Author,
-    pub dialect: Dialect,
-    pub sql: &'a str,
-    pub params: &'a [(&'a str, Value)],
-    pub scope: &'a Scope,
-    /// Parquet files that it may read besides, as the table [`FILES`].
-    pub files: &'a [PathBuf],
-}
-
-/// An engine: it answers one statement at a time.
-pub(crate) trait Answers {
-    /// Hands the answer to `asked` over the runs of `scope` to `take`, batch by batch; gives the columns. `parts` are the rows of
-    /// the table of the parts of time, where that is mentioned.
-    fn answer(
-        &self,
-        asked: &Asked<'_>,
-        scope: &Scope,
-        parts: Option<&[Vec<Cell>]>,
-        take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
-    ) -> Result<SchemaRef, QueryError>;
-
-    /// What confines the processes that answer, in words.
-    fn confined(&self) -> Result<Vec<String>, QueryError>;
-
-    /// Whether statements may read files besides the runs.
-    fn reads_files(&self) -> bool;
-
-    /// The program that answers and its version; None for the engine of this program.
-    fn program(&self) -> Result<Option<String>, QueryError>;
-
-    /// Prepares for many statements of our own over the same runs, of which `sql` is the text: what they read is held in memory where
-    /// that is worth it.
-    fn hold(&self, _sql: &str, _scope: &Scope) -> Result<(), QueryError> {
-        Ok(())
-    }
-
-    /// One of several `engines` for the same store, which answer at the same time and share its threads; None where one is all
-    /// that there may be.
-    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>>;
-}
-
-/// Stops the queries that an engine and those beside it run, from another thread.
-#[derive(Clone, Debug, Default)]
-pub struct Interrupt {
-    /// What stops the statement of each engine, by its place.
-    stops: Arc<Mutex<BTreeMap<usize, Stop>>>,
-    place: usize,
-}
-
-/// What stops a statement where it is answered.
-#[derive(Clone, Debug)]
-pub(crate) enum Stop {
-    /// In a process of this machine.
-    Worker(fenxi_worker::Stop),
-    /// In a cluster.
-    Cluster(fenxi_connect::Stop),
-}
-
-impl Interrupt {
-    /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
-    pub fn interrupt(&self) {
-        for stop in self.stops.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            match stop {
-                Stop::Worker(stop) => stop.stop(),
-                Stop::Cluster(stop) => stop.stop(),
-            }
-        }
-    }
-
-    pub(crate) fn set(&self, stop: Stop) {
-        self.stops.lock().unwrap_or_else(PoisonError::into_inner).insert(self.place, stop);
-    }
-
-    /// That of the engine at another place; it is stopped with this one.
-    fn at(&self, place: usize) -> Interrupt {
-        Interrupt { stops: Arc::clone(&self.stops), place }
     }
 }
 
@@ -264,9 +112,9 @@ impl Engine {
     /// An engine on `store` that shares `workers` with others. Where a cluster answers they only parse.
     pub fn with(workers: Workers, store: &Store, options: &Options) -> Engine {
         let interrupt = Interrupt::default();
-        let answers: Box<dyn Answers + Send> = match &options.cluster {
+        let answers: Box<dyn Answers + Send> = match &options.backend {
             None => Box::new(Embedded::new(workers, store, options, interrupt.clone())),
-            Some(cluster) => Box::new(Cluster::new(cluster, workers, store, options, interrupt.clone())),
+            Some(backend) => backend.open(workers, store, options.answer_bytes, interrupt.clone()),
         };
         Engine {
             answers,

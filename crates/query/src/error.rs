@@ -192,7 +192,7 @@ impl From<Failure> for QueryError {
 
 impl QueryError {
     /// The same error about `sql`: where the engine does not say what a statement is, its first word does.
-    pub(crate) fn about(self, sql: &str) -> QueryError {
+    pub fn about(self, sql: &str) -> QueryError {
         match self {
             QueryError::NotReadOnly { .. } => QueryError::NotReadOnly { what: lex::first_word(sql) },
             other => other,

@@ -39,8 +39,9 @@ pub use periods::{ChangeRow, MEANS, Meaning};
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
 use crate::{
-    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, culprit,
-    engine::{Asked, Author, Dialect},
+    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
+    answers::{Asked, Author, Dialect},
+    culprit,
 };
 use fixture::Cases;
 use rank::order;

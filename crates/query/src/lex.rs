@@ -4,13 +4,15 @@
 
 /// One token: a name (folded to lower case unless quoted), or a character that is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub enum Token {
+    /// A name.
     Name(String),
+    /// Any other character.
     Other(char),
 }
 
 /// The tokens of `sql` with the byte place of each; strings and comments are left out.
-pub(crate) fn tokens(sql: &str) -> Vec<(usize, Token)> {
+pub fn tokens(sql: &str) -> Vec<(usize, Token)> {
     let bytes = sql.as_bytes();
     let mut out = Vec::new();
     let mut i = 0;
@@ -54,7 +56,7 @@ pub fn has_parameters(sql: &str) -> bool {
 }
 
 /// `sql` without the `;` that it ends with, and what stands after that.
-pub(crate) fn without_end(sql: &str) -> &str {
+pub fn without_end(sql: &str) -> &str {
     let tokens = tokens(sql);
     let ends = tokens.iter().rev().take_while(|(_, token)| *token == Token::Other(';'));
     sql[..ends.last().map_or(sql.len(), |(at, _)| *at)].trim_end()
@@ -93,7 +95,7 @@ pub(crate) fn quoted(text: &str, quote: char) -> (usize, &str) {
 }
 
 /// When `sql` begins with EXPLAIN: whether it asks for ANALYZE, and the statement to be explained.
-pub(crate) fn explained(sql: &str) -> Option<(bool, &str)> {
+pub fn explained(sql: &str) -> Option<(bool, &str)> {
     let tokens = tokens(sql);
     let name = |i: usize| match tokens.get(i) {
         Some((_, Token::Name(n))) => n.as_str(),

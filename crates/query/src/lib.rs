@@ -4,14 +4,13 @@
 //! is to see: views over the files of runs. A statement is executed only when the engine's own parser says that it is
 //! a SELECT or an EXPLAIN of one, in a process that can read the runs asked for and write nothing.
 //!
-//! A cluster can answer instead ([`ClusterOptions`]): then a worker only parses, the statement is written again in the
-//! cluster's SQL (`spark/`), and goes there with the files that it reads (`cluster.rs`).
+//! Another engine can answer instead, brought by a crate above this one as a [`backend::Backend`].
 
 mod ad_hoc;
 mod answer;
+mod answers;
 mod binned;
 mod board;
-mod cluster;
 mod costs;
 mod culprit;
 mod derived;
@@ -28,20 +27,19 @@ mod prune;
 mod question;
 pub mod render;
 mod runs;
+mod scope;
 mod shipped;
-mod spark;
 mod time_parts;
 mod views;
 
 pub use ad_hoc::AdHoc;
 pub use answer::{Answer, AnswerColumn, Value};
+pub use answers::Interrupt;
 pub use binned::{Binned, Series};
 pub use board::{Asks, Block, Board, What, board, boards};
-pub use cluster::ClusterOptions;
 pub use culprit::{CULPRITS, Culprits};
-pub use engine::{Engine, Interrupt, Options, Part, Scope, Take};
+pub use engine::{Engine, Options, Take, TimeParts};
 pub use error::{Place, QueryError};
-pub use fenxi_connect::Target;
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
 pub use finding::{
@@ -54,5 +52,28 @@ pub use own::{forget_question, keep_question};
 pub use playbook::{Next, Playbook, Step, playbook, playbooks};
 pub use program::start as start_workers;
 pub use question::{Axis, Chart, Param, Question, question, questions};
+pub use scope::{Part, Scope};
 pub use shipped::{SHIPPED, SHIPPED_FINDINGS, SHIPPED_PLAYBOOKS};
-pub use time_parts::{TimePart, TimeParts};
+pub use time_parts::TimePart;
+
+/// What an engine that another crate brings works with: the contract, what statements mention, and what tables are made of.
+pub mod backend {
+    pub use crate::{
+        answers::{Answers, Asked, Author, Backend, Dialect, Kind, Stops},
+        derived::Derived,
+        lex::{Token, explained, tokens, without_end},
+        views::{
+            Mentions, STATS, condition, footer,
+            marks::{Marked, marked},
+        },
+    };
+
+    /// Tables whose rows are made of the store's lists and not read from files.
+    pub mod made {
+        pub use crate::{
+            costs::{COLUMNS as COST_COLUMNS, rows as costs},
+            runs::{COLUMNS as RUN_COLUMNS, rows as runs},
+            time_parts::{COLUMNS as TIME_PART_COLUMNS, NAME as TIME_PART},
+        };
+    }
+}

@@ -19,7 +19,7 @@ use fenxi_store::Store;
 
 use crate::{
     Answer, Engine, Live, QueryError, SHIPPED, Scope, Value,
-    engine::{Asked, Author, Dialect},
+    answers::{Asked, Author, Dialect},
     views::Mentions,
 };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fenxi_store::{Store, Summary};
 use fenxi_worker::{Cell, Request};
 
-use crate::{Part, QueryError, Scope, cluster::Kind};
+use crate::{Part, QueryError, Scope, answers::Kind};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE fenxi_runs (
@@ -28,7 +28,7 @@ pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryEr
 }
 
 /// The columns of what the table is made of.
-pub(crate) const COLUMNS: [(&str, Kind); 17] = [
+pub const COLUMNS: [(&str, Kind); 17] = [
     ("run", Kind::Text),
     ("name", Kind::Text),
     ("kind", Kind::Text),
@@ -49,7 +49,7 @@ pub(crate) const COLUMNS: [(&str, Kind); 17] = [
 ];
 
 /// Its rows.
-pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
+pub fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let wanted: Option<BTreeSet<&str>> = scope.runs.as_ref().map(|r| r.iter().map(|r| r.as_str()).collect());
     let mut rows = Vec::new();
     // A range of time is no run of the store's: it is in no list.

@@ -6,7 +6,7 @@
 
 use fenxi_worker::{Cell, Request};
 
-use crate::{Engine, QueryError, Scope, cluster::Kind};
+use crate::answers::Kind;
 
 /// A part of the time of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,18 +27,15 @@ pub struct TimePart {
     pub measured: Option<String>,
 }
 
-/// Tells the parts of the time of the runs of a scope.
-pub type TimeParts = fn(&Engine, &Scope) -> Result<Vec<TimePart>, QueryError>;
-
 const TABLE: &str = "
 CREATE OR REPLACE TABLE time_part (
     run VARCHAR, what VARCHAR, part VARCHAR, mean DOUBLE, unit VARCHAR, share DOUBLE, measured VARCHAR);";
 
 /// The table's name.
-pub(crate) const NAME: &str = "time_part";
+pub const NAME: &str = "time_part";
 
 /// Its columns.
-pub(crate) const COLUMNS: [(&str, Kind); 7] = [
+pub const COLUMNS: [(&str, Kind); 7] = [
     ("run", Kind::Text),
     ("what", Kind::Text),
     ("part", Kind::Text),

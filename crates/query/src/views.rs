@@ -31,7 +31,7 @@ const LISTINGS: [&str; 6] =
     ["tables", "information_schema", "duckdb_views", "duckdb_columns", "duckdb_tables", "pg_catalog"];
 
 /// Columns of the statistics that the store keeps beside each run's tables.
-pub(crate) const STATS: [(&str, Type); 14] = [
+pub const STATS: [(&str, Type); 14] = [
     ("table_name", Type::Text),
     ("host", Type::Text),
     ("key", Type::Text),
@@ -50,7 +50,7 @@ pub(crate) const STATS: [(&str, Type); 14] = [
 
 /// What a query mentions of what the store offers.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mentions {
+pub struct Mentions {
     /// Tables of the catalogue.
     pub tables: Vec<&'static str>,
     /// The list of runs.
@@ -69,7 +69,7 @@ pub(crate) struct Mentions {
 
 impl Mentions {
     /// Finds what `sql` mentions; rather too much than too little.
-    pub(crate) fn of(sql: &str) -> Mentions {
+    pub fn of(sql: &str) -> Mentions {
         let mut names = names(sql);
         let derived: Vec<&Derived> = DERIVED.iter().filter(|view| names.contains(view.name)).collect();
         for view in &derived {
@@ -188,7 +188,7 @@ fn starts(store: &Store, scope: &Scope) -> Result<BTreeMap<RunId, Micros>, Query
 }
 
 /// The condition that holds for the rows of a file that are asked for; None for all of them.
-pub(crate) fn condition(file: &TableFile) -> Option<String> {
+pub fn condition(file: &TableFile) -> Option<String> {
     let list = |runs: &[RunId]| runs.iter().map(|run| literal(run.as_str())).collect::<Vec<_>>().join(", ");
     let Holds::Runs { runs, filter } = &file.holds else { return None };
     match (filter, runs.as_slice()) {
@@ -286,7 +286,7 @@ pub(crate) fn columns_with_values(store: &Store, table: &str, scope: &Scope) -> 
 }
 
 /// What stands at the end of a file: its columns, and statistics of its row groups.
-pub(crate) fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
+pub fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
     let file = fs_err::File::open(path)?.into_parts().0;
     ArrowReaderMetadata::load(&file, Default::default())
         .map_err(|e| QueryError::File { path: path.to_owned(), message: e.to_string() })

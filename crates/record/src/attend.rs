@@ -6,8 +6,7 @@ use rustix::process::Signal;
 
 use crate::{
     clock,
-    command::{Contained, Ended, Running},
-    recorder::GRACE_S,
+    command::{Contained, Ended, GRACE_S, Running},
     wake::{Sleeper, Wake},
 };
 

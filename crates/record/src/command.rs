@@ -16,6 +16,9 @@ use rustix::process::{Pid, kill_process, kill_process_group, set_parent_process_
 
 use crate::clock;
 
+/// How long a command may take to end after SIGTERM before it is killed.
+pub(crate) const GRACE_S: f64 = 5.0;
+
 /// How a command is kept apart from this process: it has its own process group, which is ended whole, it
 /// reads nothing, and what it prints goes into files.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use crate::{
     clock,
     observed::{Cpu, Observed},
     plan::Plan,
-    recorder::Outcome,
     sampler::{Sampler, no_cost},
+    stage::Outcome,
 };
 
 /// A moment on both clocks.

@@ -3,12 +3,7 @@
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{End, InputEntry, OpenRun, SourceCost, Store, StoreError};
 
-use crate::{
-    clock,
-    keeper::Keeper,
-    recorder::{Outcome, RecordError},
-    tend,
-};
+use crate::{clock, error::RecordError, keeper::Keeper, stage::Outcome, tend};
 
 /// A recording that has ended and is not sealed; dropped, it is left for the next recovery.
 #[derive(Debug)]

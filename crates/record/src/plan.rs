@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, os::fd::OwnedFd, sync::Arc};
 use fenxi_source::{Root, Source};
 use fenxi_store::Store;
 
-use crate::{command::Contained, roll::Roll, trigger::Triggers};
+use crate::{command::Contained, roll::Keep, trigger::Triggers};
 
 /// What to record, where, how often and how long: [`Plan::new`], with what else is wanted.
 pub struct Plan {
@@ -47,6 +47,21 @@ pub struct Plan {
     pub roll: Option<Roll>,
     /// What to look for meanwhile, and what to do when it comes true.
     pub triggers: Option<Triggers>,
+}
+
+/// Gives what to record from now on, as its options say now.
+pub type Reload = Box<dyn FnMut() -> Result<Plan, String> + Send>;
+
+/// How a recording without an end is kept.
+pub struct Roll {
+    /// Seconds of a run, a whole number of intervals; runs begin at multiples of it on the wall clock.
+    pub every_s: f64,
+    /// The series that its runs are of.
+    pub series: String,
+    /// What is kept of the series.
+    pub keep: Keep,
+    /// Asked on SIGHUP. None: a new run begins with the same options.
+    pub reload: Option<Reload>,
 }
 
 impl Plan {

@@ -1,125 +1,22 @@
 //! The recording loop: from the first sample to the sealed run.
 
-use std::{ffi::OsString, io, ops::ControlFlow};
+use std::{ffi::OsString, ops::ControlFlow};
 
-use fenxi_model::{Micros, Rows, RunId};
+use fenxi_model::Rows;
 use fenxi_source::Root;
-use fenxi_store::{BOOT, StoreError};
+use fenxi_store::BOOT;
 
 use crate::{
-    clock,
+    RecordError, clock,
     command::Running,
     kept::{Kept, Moment},
     observed::Observed,
     plan::Plan,
     recording::Recording,
     sampler::{Round, Sampler},
-    summary::Progress,
+    stage::{Outcome, Stage, Watch},
     time::{SystemTime, Time},
-    trigger::Triggered,
 };
-
-/// What the recorder does at the moment, told to the caller.
-#[derive(Clone, Debug)]
-pub enum Stage<'a> {
-    /// The recording began.
-    Began {
-        /// The id of the run, if one is kept.
-        run: Option<&'a RunId>,
-        /// Facts, and notes on sources that could not start.
-        rows: &'a Rows,
-    },
-    /// Averages since the system's boot, at the moment when the recording began.
-    SinceBoot {
-        /// The moment.
-        t: Micros,
-        /// Seconds since boot.
-        dt: f64,
-        /// What was sampled.
-        rows: &'a Rows,
-    },
-    /// A tick was taken.
-    Tick {
-        /// How far the recording is.
-        progress: &'a Progress,
-        /// The end of the interval.
-        t: Micros,
-        /// Seconds since the tick before.
-        dt: f64,
-        /// What was sampled.
-        rows: &'a Rows,
-    },
-    /// The run gave way to the next; sampling goes on.
-    Rolled {
-        /// The id of the new run, if one is kept.
-        run: Option<&'a RunId>,
-        /// Facts at its begin, and notes.
-        rows: &'a Rows,
-    },
-    /// Sampling has ended; the run is being written.
-    Sealing,
-}
-
-/// Callback for each stage of a recording; `Break` stops it.
-pub type Watch<'a> = dyn FnMut(Stage<'_>) -> ControlFlow<()> + 'a;
-
-/// How a recording ended.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The sealed run, of several the last; None when nothing was to be kept.
-    pub run: Option<RunId>,
-    /// How many runs there are, one after another.
-    pub runs: u64,
-    /// Exit status of the command, as a shell gives it.
-    pub exit_code: Option<i32>,
-    /// Signal that ended the recording early.
-    pub interrupted: Option<i32>,
-    /// Whether the command still ran when the planned time was over, and was ended.
-    pub out_of_time: bool,
-    /// Ticks taken and missed, and the last summary.
-    pub progress: Progress,
-    /// CPU seconds the recorder used, all included.
-    pub cpu_s: f64,
-    /// What became of the conditions that were looked at.
-    pub triggered: Vec<Triggered>,
-}
-
-/// Why a recording failed.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The command could not be started; nothing is kept.
-    #[error("cannot run `{command}`: {source}")]
-    Command {
-        /// The program.
-        command: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Of what was to be observed, nothing can be: a line for each source.
-    #[error("nothing can be observed: {0}")]
-    NoSource(String),
-    /// The kernel refused timers or signal descriptors.
-    #[error("cannot wait for the next sample: {0}")]
-    Wait(#[from] io::Error),
-    /// The run could not be begun or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The run could not be written any more. What was recorded until then is kept open.
-    #[error(
-        "recording stopped after {elapsed_s:.1} s: {source} (what was recorded until then is kept; the next command that opens the store seals it)"
-    )]
-    Append {
-        /// Seconds recorded.
-        elapsed_s: f64,
-        /// Why.
-        source: StoreError,
-        /// Exit status of the command, which was let run to its end.
-        exit_code: Option<i32>,
-    },
-}
-
-/// How long a command may take to end after SIGTERM before it is killed.
-pub(crate) const GRACE_S: f64 = 5.0;
 
 /// Records until the planned time is over, the command ends or a signal asks for the end; then seals.
 ///

@@ -1,23 +1,6 @@
-//! Recordings without an end: runs of a fixed length one after another, of which the oldest are removed.
+//! Runs of a recording without an end: when their ticks fall, when they end, what is kept of them.
 
 use fenxi_model::Micros;
-
-use crate::Plan;
-
-/// Gives what to record from now on, as its options say now.
-pub type Reload = Box<dyn FnMut() -> Result<Plan, String> + Send>;
-
-/// How a recording without an end is kept.
-pub struct Roll {
-    /// Seconds of a run, a whole number of intervals; runs begin at multiples of it on the wall clock.
-    pub every_s: f64,
-    /// The series that its runs are of.
-    pub series: String,
-    /// What is kept of the series.
-    pub keep: Keep,
-    /// Asked on SIGHUP. None: a new run begins with the same options.
-    pub reload: Option<Reload>,
-}
 
 /// What is kept of a series: its runs labelled `keep` in any case, of the others no more than this.
 #[derive(Clone, Debug, Default, PartialEq)]

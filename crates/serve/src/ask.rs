@@ -1,4 +1,4 @@
-//! Read-only endpoints of `fenxi_report::api`, each under its own path.
+//! Read-only endpoints of `fenxi_api`, each under its own path.
 
 use axum::{
     Router,
@@ -7,9 +7,9 @@ use axum::{
     response::Response,
     routing::get,
 };
-use fenxi_report::api::{self, ENDPOINTS, Endpoint, Query};
+use fenxi_api::{ENDPOINTS, Endpoint, Query};
 
-use crate::{app::Shared, held::held, pool::Weight, reply::Failure};
+use crate::{held::held, pool::Weight, reply::Failure, shared::Shared};
 
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";
@@ -33,7 +33,7 @@ pub(crate) async fn answer(shared: &Shared, endpoint: &'static Endpoint, query: 
     let is_free = endpoint.path == SQL || query.get("sql").is_some();
     let query = if endpoint.path == SQL { limited(query, shared.settings.limits.rows)? } else { query };
     let weight = if is_free { Weight::Free } else { Weight::Page };
-    let work = move |context: &api::Context<'_>| api::answer(context, endpoint.path, &query);
+    let work = move |context: &fenxi_api::Context<'_>| fenxi_api::answer(context, endpoint.path, &query);
     let found = shared.pool.ask(weight, shared.settings.read_only, work).await?;
     held(shared, StatusCode::OK, found.content_type, found.bytes).await
 }

@@ -15,10 +15,10 @@ use axum::{
 };
 use hyper::body::{Frame, SizeHint};
 
+use fenxi_api::Query;
 use fenxi_model::is_secret_parameter;
-use fenxi_report::api::Query;
 
-use crate::{Access, access::Who, app::Shared, listen::Peer};
+use crate::{Access, access::Who, peer::Peer, shared::Shared};
 
 /// What stands in the log when the sender went before there was an answer.
 const GONE: u16 = 499;

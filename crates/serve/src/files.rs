@@ -15,8 +15,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
+use fenxi_api::Query;
 use fenxi_model::RunId;
-use fenxi_report::api::Query;
 use futures_util::{StreamExt, future::ready};
 use tokio::{
     runtime::Handle,
@@ -25,11 +25,11 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::{
-    app::Shared,
     change::blocking,
     held::held,
     pool::{Refused, Weight},
     reply::{Failure, reply},
+    shared::Shared,
 };
 
 /// Where one run is given.
@@ -186,7 +186,7 @@ impl Write for Pieces {
 pub(crate) async fn report(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
     let page = query.required("page")?.to_owned();
-    let work = move |context: &fenxi_report::api::Context<'_>| fenxi_report::page_file(context, &page);
+    let work = move |context: &fenxi_api::Context<'_>| fenxi_api::page_file(context, &page);
     let html = shared.pool.ask(Weight::Free, shared.settings.read_only, work).await?;
     let mut response = held(&shared, StatusCode::OK, "text/html; charset=utf-8", html).await?;
     // To be kept, not shown: what is shown here has this server's rights.

@@ -19,9 +19,9 @@ use axum::{
 };
 
 use crate::{
-    app::Shared,
-    listen::{Peer, is_loopback},
+    peer::{Peer, is_loopback},
     reply::Failure,
+    shared::Shared,
 };
 
 /// Scripts and styles from this server, pictures also from the page itself (copies of charts); no frames, no other

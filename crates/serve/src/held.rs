@@ -1,5 +1,7 @@
 //! Memory budget of responses that clients have not yet read.
 
+mod room;
+
 use std::{
     pin::Pin,
     sync::Arc,
@@ -13,11 +15,13 @@ use axum::{
     response::Response,
 };
 use hyper::body::{Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
+
+pub(crate) use room::Room;
 
 use crate::{
-    app::Shared,
     reply::{Failure, reply},
+    shared::Shared,
 };
 
 /// Answers up to this are bounded by how many requests there are.
@@ -26,19 +30,6 @@ const SMALL: usize = 64 << 10;
 const STALLED: Duration = Duration::from_secs(3);
 /// Time that an answer waits for room.
 const WAIT: Duration = Duration::from_secs(2);
-
-/// Room for answers, in KiB.
-pub(crate) struct Room {
-    all: u32,
-    free: Arc<Semaphore>,
-}
-
-impl Room {
-    pub(crate) fn new(bytes: u64) -> Room {
-        let all = u32::try_from((bytes >> 10).max(1)).unwrap_or(u32::MAX >> 3).min(u32::MAX >> 3);
-        Room { all, free: Arc::new(Semaphore::new(all as usize)) }
-    }
-}
 
 /// A reply of `bytes`, when there is room for them.
 pub(crate) async fn held(

@@ -1,6 +1,6 @@
 //! HTTP server: pages and API of a store.
 //!
-//! What is asked is answered by `fenxi_report::api`, in one of a few engines ([`pool`]); this crate is everything
+//! What is asked is answered by `fenxi_api`, in one of a few engines ([`pool`]); this crate is everything
 //! around it: addresses, who may come in, limits, logs. It prints nothing and reads no clock of the calendar:
 //! both are handed in with [`Settings`].
 
@@ -16,14 +16,17 @@ mod held;
 mod house;
 mod listen;
 mod live;
+mod login;
 mod metrics;
 mod openapi;
 mod pace;
 mod pages;
+mod peer;
 mod pool;
 mod reply;
 mod sessions;
 mod settings;
+mod shared;
 mod tls;
 mod turns;
 mod wire;

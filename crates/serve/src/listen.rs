@@ -3,7 +3,7 @@
 use std::{
     convert::Infallible,
     io,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -33,6 +33,7 @@ use crate::{
     house::{Bounds, Guest, House, Seat},
     live,
     pace::{Receiving, Sending},
+    peer::{Peer, is_loopback},
     reply::Failure,
     wire::Wire,
 };
@@ -79,17 +80,6 @@ pub enum ServeError {
         /// Why.
         source: io::Error,
     },
-}
-
-/// Who is at the other end of a connection.
-#[derive(Clone, Debug)]
-pub(crate) struct Peer {
-    /// Its address.
-    pub(crate) address: SocketAddr,
-    /// The address of ours that it reached.
-    pub(crate) local: SocketAddr,
-    /// A short name of the certificate that it showed.
-    pub(crate) certificate: Option<String>,
 }
 
 /// Whether no one unknown could come in at `address`.
@@ -183,11 +173,6 @@ fn bounds(settings: &Settings) -> Bounds {
         idle: HEAD,
         patience: limits.patience,
     }
-}
-
-/// Whether only this machine reaches `ip`, also where it is an IPv4 address in the clothes of IPv6.
-pub(crate) fn is_loopback(ip: IpAddr) -> bool {
-    ip.to_canonical().is_loopback()
 }
 
 /// What every listener needs.

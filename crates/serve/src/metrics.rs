@@ -1,5 +1,7 @@
 //! Prometheus metrics of the server itself.
 
+mod get;
+
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -10,10 +12,9 @@ use std::{
     time::Duration,
 };
 
-use axum::{extract::State, http::StatusCode, response::Response};
 use fenxi_procfs::{Root, USER_HZ, stat};
 
-use crate::{app::Shared, reply::reply};
+pub(crate) use get::get;
 
 /// Upper ends of the latency classes in seconds.
 const CLASSES: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
@@ -107,12 +108,6 @@ fn gauge(out: &mut String, name: &str, help: &str, value: f64) {
 fn process() -> Option<(f64, f64)> {
     let (stat, _) = stat::of_process(&Root::live(), std::process::id())?;
     Some((stat.ticks() as f64 / USER_HZ as f64, stat.rss_bytes as f64))
-}
-
-/// `GET /metrics`.
-pub(crate) async fn get(State(shared): State<Shared>) -> Response {
-    let text = shared.metrics.text(shared.pool.load(), shared.settings.limits.engines, shared.house.load());
-    reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::{http::StatusCode, response::Response};
-use fenxi_report::api::{
+use fenxi_api::{
     ENDPOINTS, Endpoint, Kind, Param,
     schema::{self, Schemas},
 };

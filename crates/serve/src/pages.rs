@@ -7,10 +7,10 @@ use axum::{
 };
 
 use crate::{
-    app::Shared,
     assets::{Assets, LICENSES, Use},
     guard::{self, Nonce},
     reply::reply,
+    shared::Shared,
 };
 
 const HTML: &str = "text/html; charset=utf-8";

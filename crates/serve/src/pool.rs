@@ -13,8 +13,8 @@ use std::{
     time::Duration,
 };
 
+use fenxi_api::{ApiError, Context};
 use fenxi_query::{Engine, Interrupt, Options, QueryError, Workers, start_workers};
-use fenxi_report::api::{ApiError, Context};
 use fenxi_store::Store;
 use tokio::sync::Semaphore;
 
@@ -70,7 +70,7 @@ impl Pool {
         let engines = limits.engines.max(2);
         let pool = Pool(Arc::new(Shared {
             store: settings.store.clone(),
-            options: Options { cluster: settings.cluster.clone(), ..limits.options(engines, settings.carried) },
+            options: Options { backend: settings.backend.clone(), ..limits.options(engines, settings.carried) },
             workers: OnceLock::new(),
             idle: Mutex::default(),
             log,

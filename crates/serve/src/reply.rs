@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use fenxi_report::api::ApiError;
+use fenxi_api::ApiError;
 use fenxi_store::StoreError;
 use serde_json::json;
 

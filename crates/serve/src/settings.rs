@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fenxi_model::Micros;
-use fenxi_query::{ClusterOptions, Options};
+use fenxi_query::{Options, backend::Backend};
 use fenxi_source::Source;
 use fenxi_store::Store;
 
@@ -28,8 +28,8 @@ pub struct Settings {
     pub read_only: bool,
     /// Whether questions that runs bring with them are asked.
     pub carried: bool,
-    /// The cluster that answers instead of this machine.
-    pub cluster: Option<ClusterOptions>,
+    /// What answers instead of this machine: a cluster.
+    pub backend: Option<Arc<dyn Backend>>,
     /// Database servers that may be watched; None: none.
     pub databases: Option<Arc<dyn Source>>,
     /// What a request may use.

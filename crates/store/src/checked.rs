@@ -8,7 +8,6 @@
 use std::{
     collections::BTreeMap,
     io::{self, Read},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -18,76 +17,22 @@ use std::{
 
 use fenxi_model::RunId;
 use fs_err as fs;
-use rustc_hash::FxHashMap;
 
 use crate::{
     FileEntry, Manifest, Store, StoreError, TableFile,
+    bounds::MANY,
     folder::open_regular,
-    kept_manifests::KeptManifests,
-    store::{MANY, way_out},
+    runs::way_out,
+    stamp::{Stamp, now_ns},
     verified::Verified,
 };
 
 /// Bytes from which on a comparison is remembered beyond the process.
 const LARGE: u64 = 4 << 20;
-/// A file may change twice within one step of the kernel's clock: what is as young as this is compared again.
-const YOUNG_NS: i128 = 2_000_000_000;
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 /// Threads that hash beside each other.
 const THREADS: usize = 8;
-
-/// What tells that a file is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) dev: u64,
-    pub(crate) ino: u64,
-    pub(crate) size: u64,
-    pub(crate) mtime_ns: i128,
-    pub(crate) ctime_ns: i128,
-}
-
-impl Stamp {
-    pub(crate) fn of(meta: &std::fs::Metadata) -> Stamp {
-        let ns = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
-        Stamp {
-            dev: meta.dev(),
-            ino: meta.ino(),
-            size: meta.size(),
-            mtime_ns: ns(meta.mtime(), meta.mtime_nsec()),
-            ctime_ns: ns(meta.ctime(), meta.ctime_nsec()),
-        }
-    }
-
-    /// Whether a later change would show at a time of `now_ns`.
-    pub(crate) fn is_settled(&self, now_ns: i128) -> bool {
-        now_ns - self.ctime_ns > YOUNG_NS
-    }
-}
-
-/// The time in nanoseconds since 1970, as the file system has it.
-pub(crate) fn now_ns() -> i128 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
-}
-
-/// What this process has compared.
-#[derive(Debug, Default)]
-pub(crate) struct Checked {
-    known: Mutex<FxHashMap<PathBuf, Stamp>>,
-    /// Manifests, which are compared with their own digests.
-    pub(crate) manifests: KeptManifests,
-}
-
-impl Checked {
-    fn knows(&self, path: &Path, stamp: Stamp) -> bool {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(path) == Some(&stamp)
-    }
-
-    fn add(&self, path: PathBuf, stamp: Stamp) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(path, stamp);
-    }
-}
 
 /// What a file must be.
 #[derive(Clone, Debug)]

@@ -14,12 +14,14 @@ use serde_json::Value;
 
 use crate::{
     Labels, Problem, Store, StoreError,
-    compacted::{COPY, Compacted, MANIFEST},
+    compacted::{COPY, MANIFEST},
     digest::{self, Carries},
     fs::{Modes, names},
     own_text::Origin,
+    packed::Compacted,
+    runs::{OF_LABELS, REMOVED},
     seal::{GONE, SEALING},
-    store::{OF_LABELS, OWN, REMOVED},
+    store::OWN,
     verified,
 };
 

@@ -13,9 +13,9 @@ use fs_err as fs;
 
 use crate::{
     FileEntry, Store, StoreError,
-    compacted::{Compacted, PackedFile},
     fs::{names, sync_dir},
     locks::Held,
+    packed::{Compacted, PackedFile},
     parquet_file::{ParquetFile, ROW_GROUP},
     rows::RUN,
 };

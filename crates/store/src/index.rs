@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Labels, Manifest, Store, StoreError, Summary, bounds::listed_command, checked::Stamp, fs as files, locks::Keeps,
+    Labels, Manifest, Store, StoreError, Summary, bounds::listed_command, fs as files, locks::Keeps, stamp::Stamp,
     verified,
 };
 

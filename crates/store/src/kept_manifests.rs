@@ -12,13 +12,14 @@ use std::{
 
 use crate::{
     Manifest, StoreError,
-    checked::{Stamp, now_ns},
+    bounds::MANY,
+    stamp::{Stamp, now_ns},
 };
 
 /// Bytes of their texts that are held in all; the last one read is held however long it is.
 const MOST_BYTES: u64 = 32 << 20;
 /// How many are held: those of as many runs as are looked at one by one.
-const MOST: usize = crate::store::MANY;
+const MOST: usize = MANY;
 
 /// Manifests that were read, the latest one first.
 #[derive(Debug, Default)]

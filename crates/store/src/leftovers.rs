@@ -19,8 +19,8 @@ use crate::{
     fs::names,
     locks::Held,
     mark,
+    runs::REMOVED,
     seal::{GONE, SEALING},
-    store::REMOVED,
     window::DERIVED,
 };
 

@@ -33,6 +33,7 @@ mod mark;
 mod marks;
 mod open;
 mod own_text;
+mod packed;
 mod pages;
 mod parquet_file;
 mod ranges;
@@ -40,10 +41,13 @@ mod read;
 mod recover;
 mod restore;
 mod rows;
+mod runs;
 mod said;
 mod seal;
 mod seal_together;
+mod seen;
 mod select;
+mod stamp;
 mod stats;
 mod stitch;
 mod store;
@@ -69,10 +73,9 @@ pub use follow::{Follow, Recorded};
 pub use located::{Holds, RunFilter, TableFile};
 pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
-    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
+    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Mark, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, Window,
 };
-pub use marks::Mark;
 pub use open::{OpenRun, RawFile};
 pub use ranges::SERIES;
 pub use read::SeriesStat;

@@ -7,8 +7,9 @@ use fenxi_model::RunId;
 
 use crate::{
     FileEntry, Manifest, Store, StoreError,
-    compacted::{COMPACTED, Compacted, PackedFile},
-    store::MANY,
+    bounds::MANY,
+    compacted::COMPACTED,
+    packed::{Compacted, PackedFile},
 };
 
 /// A Parquet file of one table, and which rows of it are asked for.

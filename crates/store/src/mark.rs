@@ -9,7 +9,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FORMAT, Folder, StoreError, fs::Modes, store::MARK};
+use crate::{FORMAT, Folder, StoreError, fs::Modes};
+
+/// What marks a directory as a store, and the most that it may have.
+pub(crate) const MARK: &str = "store.json";
+pub(crate) const MARK_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,42 +5,12 @@
 
 use std::{io::Write, path::Path};
 
-use fenxi_model::{Micros, RunId};
-use serde::{Deserialize, Serialize};
+use fenxi_model::RunId;
 
-use crate::{Labels, Store, StoreError, bounds::WHOLE, folder::read_text};
-
-/// A moment with a name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mark {
-    /// The moment.
-    pub t: Micros,
-    /// What it is.
-    pub text: String,
-    /// The host that it is about; None: that of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-}
+use crate::{Labels, Mark, Store, StoreError, bounds::WHOLE, folder::read_text};
 
 /// The file of marks in a recording.
 const FILE: &str = "marks.jsonl";
-
-impl Labels {
-    /// Adds a mark, in order of time; one that is there already is not added again.
-    pub fn add_mark(&mut self, mark: Mark) {
-        if !self.marks.contains(&mark) {
-            let place = self.marks.partition_point(|other| other.t <= mark.t);
-            self.marks.insert(place, mark);
-        }
-    }
-
-    /// Removes the marks of this text, at this moment if one is given; how many there were.
-    pub fn remove_marks(&mut self, text: &str, at: Option<Micros>) -> usize {
-        let before = self.marks.len();
-        self.marks.retain(|mark| mark.text != text || at.is_some_and(|at| at != mark.t));
-        before - self.marks.len()
-    }
-}
 
 impl Store {
     /// Sets a mark in the run `id`, sealed or being recorded.

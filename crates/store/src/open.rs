@@ -59,6 +59,16 @@ pub struct OpenRun {
     _lock: fs::File,
 }
 
+impl Store {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn begin(&self, begin: Begin) -> Result<OpenRun, StoreError> {
+        OpenRun::begin(self, begin)
+    }
+}
+
 impl OpenRun {
     pub(crate) fn begin(store: &Store, mut begin: Begin) -> Result<OpenRun, StoreError> {
         let open = store.make_dir("open")?;

@@ -12,10 +12,10 @@ use crate::{
     FileEntry, Manifest, Scratch, Store, StoreError,
     bounds::WHOLE,
     compact::Watch,
-    compacted::Compacted,
     folder::read_regular,
     fs::sync_dir,
     locks::Keeps,
+    packed::Compacted,
     parquet_file::ParquetFile,
     seal::{manifest_bytes, manifest_is_intact},
 };

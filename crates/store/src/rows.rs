@@ -23,7 +23,7 @@ use parquet::{
 use crate::{
     FileEntry, Store, StoreError,
     checked::Expected,
-    compacted::PackedFile,
+    packed::PackedFile,
     parquet_file::{ROW_GROUP, parquet_error},
 };
 

@@ -25,8 +25,8 @@ use crate::{
     digest,
     fs::{sync_dir, write_synced},
     locks::{Keeps, Scratch},
+    runs::OF_LABELS,
     seal::RAW,
-    store::OF_LABELS,
     verify::check_table,
 };
 

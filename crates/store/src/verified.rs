@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     Store,
-    checked::{Stamp, now_ns},
     locks::Keeps,
+    stamp::{Stamp, now_ns},
 };
 
 /// How long a comparison is believed by others: what the disk does to a file changes none of its times.

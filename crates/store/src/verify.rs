@@ -13,8 +13,8 @@ use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use crate::{
     FileEntry, Manifest, Problem, Store, StoreError,
     bounds::WHOLE,
-    compacted::PackedFile,
     folder::{open_regular, read_regular},
+    packed::PackedFile,
     rows::RUN,
     seal::manifest_is_intact,
 };

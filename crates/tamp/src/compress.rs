@@ -4,6 +4,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use crate::{
     Error, Format, Input, Level, Meter, Output, Watch, Written,
+    container::Container,
     engine::{self, Limits, Sink, Source, Worker},
     gz,
     input::{From, Piece, fill},
@@ -39,18 +40,6 @@ impl Default for Compress {
             index: true,
         }
     }
-}
-
-/// A format as it is written: what stands around and between the blocks that encoders made.
-pub(crate) trait Container: Send + 'static {
-    /// What comes before the first block.
-    fn begin(&mut self, _out: &mut Output) -> std::io::Result<()> {
-        Ok(())
-    }
-    /// A block that is encoded, and still has its input.
-    fn block(&mut self, job: &Job, out: &mut Output) -> std::io::Result<()>;
-    /// What comes after the last.
-    fn end(&mut self, out: &mut Output) -> std::io::Result<()>;
 }
 
 /// Compresses `input` into `output`, and counts in `meter`.

@@ -1,19 +1,23 @@
 //! Decompression: what [`crate::unpack`] finds is decoded by all threads and written in order.
 
-use std::{ops::ControlFlow, ops::Range};
+use std::{
+    hash::Hasher as _,
+    ops::{ControlFlow, Range},
+};
 
 use libdeflater::Decompressor;
+use twox_hash::XxHash32;
 use zstd_safe::DCtx;
 
 use crate::{
     Error, Format, Input, Meter, Output, Watch, Written,
     engine::{self, Limits, Sink, Worker},
+    frame::Bounds,
     gz,
     input::Reader,
     job::{Job, Task},
     lz4,
-    unpack::{Bounds, Shared, Unpack},
-    xxh32::Xxh32,
+    unpack::{Shared, Unpack},
     zst,
 };
 
@@ -132,29 +136,29 @@ struct Unpacker {
     /// Offset in the contents.
     position: u64,
     /// Of the frame.
-    sum: Xxh32,
+    sum: XxHash32,
     len: u64,
 }
 
 impl Unpacker {
     fn new(output: Output, range: Option<Range<u64>>) -> Unpacker {
-        Unpacker { output, range, position: 0, sum: Xxh32::default(), len: 0 }
+        Unpacker { output, range, position: 0, sum: XxHash32::with_seed(0), len: 0 }
     }
 
     fn check(&mut self, job: &Job) -> Result<(), Error> {
         if job.check.opens {
-            self.sum = Xxh32::default();
+            self.sum = XxHash32::with_seed(0);
             self.len = 0;
         }
         if job.check.summed {
-            self.sum.update(job.output());
+            self.sum.write(job.output());
         }
         self.len += job.output().len() as u64;
         if let Some(promise) = job.check.closes {
             if promise.len.is_some_and(|len| len != self.len) {
                 return Err(Error::damaged(job.at, "a frame is longer or shorter than it says"));
             }
-            if promise.sum.is_some_and(|sum| sum != self.sum.sum()) {
+            if promise.sum.is_some_and(|sum| sum != self.sum.finish_32()) {
                 return Err(Error::damaged(job.at, "a frame's checksum is wrong"));
             }
         }

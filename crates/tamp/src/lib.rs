@@ -6,10 +6,12 @@
 //! losing both. The engine, which is the same for all formats, is described in `engine.rs`.
 
 mod compress;
+mod container;
 mod decompress;
 mod engine;
 mod error;
 pub mod files;
+mod frame;
 mod gz;
 mod input;
 mod job;
@@ -22,7 +24,6 @@ mod recover;
 #[cfg(test)]
 mod tests;
 mod unpack;
-mod xxh32;
 mod zst;
 
 pub use compress::{Compress, compress};

@@ -8,16 +8,12 @@
 
 mod functions;
 mod grammar;
-#[allow(dead_code, reason = "shared with the tests of the command line, which use the rest")]
-mod made_up;
 mod rude;
-#[allow(dead_code, reason = "shared with the tests of the command line, which use the rest")]
-mod served;
 mod shrink;
 mod siege;
 mod values;
-#[allow(dead_code, reason = "shared with the tests of the command line, which use the rest")]
-mod watch;
+
+use fenxi_test_support::{made_up, served, watch};
 
 use std::{
     collections::{BTreeMap, VecDeque},

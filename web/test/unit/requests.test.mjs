@@ -1,4 +1,4 @@
-// What pages ask: a file of a page is made by crates/report, which reads the same list.
+// What pages ask: a file of a page is made by crates/api, which reads the same list.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const [{ askedOf, requestOf, namesOf }, { asked }, { request }, { looked, listed
   "zoomlink.ts",
 ]);
 
-/** `q` of the list: the same question as in crates/report/src/pages/mod.rs. */
+/** `q` of the list: the same question as in crates/api/src/pages/mod.rs. */
 const QUESTION = { id: "q", sql: "SELECT t, usr, sys FROM cpu", chart: "line", x: "t", y: ["usr", "sys"], unit: "%" };
 
 /** The first list of the page of databases. */
@@ -33,7 +33,7 @@ const PAGES = {
 };
 
 test("a page asks what a file of it holds", () => {
-  const cases = JSON.parse(readFileSync(new URL("../../../crates/report/tests/requests.json", import.meta.url), "utf8"));
+  const cases = JSON.parse(readFileSync(new URL("../../../crates/api/tests/requests.json", import.meta.url), "utf8"));
   assert.ok(cases.length > 10);
   for (const { about, page, request: wanted } of cases) {
     const { pathname, searchParams } = new URL(page, "http://localhost");

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use crate::repository::{Crate, Repository};
+use crate::repository::{Crate, FOR_TESTS, Repository};
 
 /// Outside crates that only one of ours may depend on, and why.
 const EXCLUSIVE: &[(&str, &[&str], &str)] = &[
@@ -12,6 +12,7 @@ const EXCLUSIVE: &[(&str, &[&str], &str)] = &[
     ("clap", &["fenxi-cli", "fenxi-fuzz"], "only `cli` knows arguments"),
     ("indicatif", &["fenxi-cli"], "only `cli` prints"),
     ("anyhow", &["fenxi-cli", "fenxi-fuzz", "xtask"], "libraries have typed errors"),
+    (FOR_TESTS, &["fenxi-fuzz"], "tests share it; the program does not use it"),
 ];
 
 /// Complains about dependencies on the crate itself or on a later one.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, process::ExitCode};
 
 use clap::Args;
-use fenxi_average::{Plan, average};
+use fenxi_compare::average::{Plan, average};
 use fenxi_compare::{Averaging, Outliers, group};
 use fenxi_model::RunId;
 use serde_json::json;

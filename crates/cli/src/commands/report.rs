@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use fenxi_api::Context;
 use fenxi_model::Unit;
 use fenxi_query::{Engine, Options};
-use fenxi_report::api::Context;
 use fenxi_store::Store;
 use fs_err as fs;
 
@@ -58,7 +58,7 @@ pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let (address, what) = page(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..args.engine.options() })?;
     let context = Context { store: &store, engine: &engine, read_only: true };
-    let html = fenxi_report::page_file(&context, &address)?;
+    let html = fenxi_api::page_file(&context, &address)?;
     if args.output == Path::new("-") {
         print::data(&html)?;
         return Ok(ExitCode::SUCCESS);
@@ -81,7 +81,7 @@ fn page(store: &Store, words: &[String]) -> anyhow::Result<(String, String)> {
         _ if words.iter().any(is_address) => bail!("one page makes one file: name runs, or the URL of one page"),
         _ => {
             let runs = store.select_all(words)?;
-            Ok((fenxi_report::page_of_runs(&runs), plural(runs.len() as u64, "run")))
+            Ok((fenxi_api::page_of_runs(&runs), plural(runs.len() as u64, "run")))
         }
     }
 }

@@ -35,11 +35,11 @@ pub struct RunsArgs {
 /// Columns to leave out first where the terminal is narrow: size, host, status, command.
 const SPARE: [usize; 4] = [6, 2, 5, 7];
 
-/// Lists runs, the latest first.
+/// Lists runs, the latest first. Exit status 1 where a damaged file of labels was left out.
 pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let (mut entries, wrong) = listed(&store, &args.runs)?;
-    for error in wrong {
+    for error in &wrong {
         print::message(&format!("{error}; its run is listed with the labels that it was made with"));
     }
     entries.truncate(args.limit.unwrap_or(usize::MAX));
@@ -57,7 +57,7 @@ pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
         let header = ["run", "name", "host", "start (UTC)", "duration", "status", "size", "command", "tags"];
         print::paged(print::Form::Text, &print::listing(&header, &[4, 5, 6], &SPARE, &rows))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The runs to list: those that `selectors` name, or all, the latest first; and what is wrong with labels.

@@ -194,7 +194,7 @@ fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
         tls,
         read_only: args.read_only,
         carried: !args.no_carried,
-        cluster: args.engine.cluster(),
+        backend: args.engine.backend(),
         databases: args.databases.source(Vec::new(), 1.0)?,
         limits,
         host: hostname(&Root::live()),

@@ -128,7 +128,7 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
         Ok(record) => record,
         Err(error) => return refuse(error),
     };
-    let asks = plan.asks().then(|| fenxi_report::study_asks(&store));
+    let asks = plan.asks().then(|| fenxi_api::study_asks(&store));
     let asks = asks.as_deref();
     if let Err(error) = check(&plan, asks) {
         return refuse(error);
@@ -291,7 +291,7 @@ fn report_on(global: &Global, args: &StudyReportArgs) -> anyhow::Result<ExitCode
             (parse(&record.path, &record.text)?, record)
         }
     };
-    let asks = plan.asks().then(|| fenxi_report::study_asks(&store));
+    let asks = plan.asks().then(|| fenxi_api::study_asks(&store));
     let report = fenxi_study::report(&store, &plan, &record, asks.as_deref())?;
     if report.finished == 0 {
         bail!("no run of the study `{}` is finished yet", plan.name);

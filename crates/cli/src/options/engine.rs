@@ -1,7 +1,10 @@
 //! Which engine answers: this machine's, or a cluster's.
 
+use std::sync::Arc;
+
 use clap::Args;
-use fenxi_query::{ClusterOptions, Options, Target};
+use fenxi_cluster::{ClusterOptions, Target};
+use fenxi_query::{Options, backend::Backend};
 
 /// The engine that answers in SQL.
 #[derive(Clone, Debug, Args)]
@@ -18,13 +21,13 @@ pub struct EngineArgs {
 
 impl EngineArgs {
     /// The cluster, if one answers.
-    pub fn cluster(&self) -> Option<ClusterOptions> {
+    pub fn backend(&self) -> Option<Arc<dyn Backend>> {
         let target = self.engine.clone()?;
-        Some(ClusterOptions { target, store: self.engine_store.clone() })
+        Some(Arc::new(ClusterOptions { target, store: self.engine_store.clone() }))
     }
 
     /// Bounds of an engine without any, on this machine or a cluster.
     pub fn options(&self) -> Options {
-        Options { cluster: self.cluster(), time_parts: Some(fenxi_compare::time_parts), ..Options::default() }
+        Options { backend: self.backend(), time_parts: Some(fenxi_compare::time_parts), ..Options::default() }
     }
 }

@@ -24,8 +24,6 @@ mod hostile_root;
 mod hosts;
 mod hosts_ssh;
 mod import;
-#[path = "../../../wire/tests/it/liar.rs"]
-mod liar;
 mod liars;
 mod load;
 mod load_team;
@@ -44,11 +42,6 @@ mod rolled;
 mod runs;
 mod secrets;
 mod serve;
-#[allow(dead_code, reason = "the load's tests use all of it")]
-#[path = "../../../load/tests/it/server.rs"]
-mod server;
-#[path = "../../../load/tests/it/stub.rs"]
-mod stub;
 mod study;
 mod support;
 mod tamp;
@@ -58,3 +51,5 @@ mod util;
 mod vault;
 mod vault_flips;
 mod vault_kills;
+
+use fenxi_test_support::{database as server, liar, stub};

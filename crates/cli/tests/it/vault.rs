@@ -1,16 +1,6 @@
 //! Statements that try to write, to stay, to lie, to look around, to end the server, or to take all there is: through
 //! real servers and through the command line. The store must be the same byte by byte, and the next answer right.
 
-#[path = "../../../../fuzz/src/adversary/made_up.rs"]
-#[allow(dead_code, reason = "shared with the standing adversary, which uses the rest")]
-mod made_up;
-#[path = "../../../../fuzz/src/adversary/served.rs"]
-#[allow(dead_code, reason = "shared with the standing adversary, which uses the rest")]
-mod served;
-#[path = "../../../../fuzz/src/adversary/watch.rs"]
-#[allow(dead_code, reason = "shared with the standing adversary, which uses the rest")]
-mod watch;
-
 mod carried;
 mod command_line;
 mod heavy;
@@ -26,13 +16,12 @@ use std::{
 };
 
 use fenxi_model::RunId;
-use tempfile::TempDir;
-
-use self::{
-    made_up::{Carried, SECONDS, USR},
-    served::{Answer, Place, SECRET, Served},
-    watch::Tree,
+use fenxi_test_support::{
+    made_up::{self, Carried, SECONDS, USR},
+    served::{self, Answer, Place, SECRET, Served},
+    watch::{self, Tree},
 };
+use tempfile::TempDir;
 
 /// A server answers at most so long after its time limit.
 const GRACE: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     activity,
     moment::Interval,
-    plans::{BySample, add_sampled},
+    told::{BySample, add_sampled},
     sample::{Sample, Session, some},
 };
 

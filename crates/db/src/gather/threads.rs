@@ -12,9 +12,10 @@ use fenxi_model::{Micros, Rows, catalog::metric};
 use fenxi_wire::client::ClientError;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Heard, MOST_SESSIONS, Poller, Sampler, Shared, heard, locked};
+use super::{Heard, MOST_SESSIONS, Shared, heard, locked};
 use crate::{
     moment::Interval,
+    observer::{Poller, Sampler},
     os::Os,
     reading::About,
     sample::Sample,

@@ -3,6 +3,7 @@
 mod activity;
 mod kernel;
 mod locks;
+pub mod memory;
 mod metadata;
 pub mod own;
 mod plans;
@@ -16,13 +17,52 @@ mod status;
 mod transactions;
 mod vitals;
 
-use fenxi_wire::client::ClientError;
+use fenxi_wire::{Dialect, client::ClientError, target::Target};
 use rustc_hash::FxHashMap;
 
 use self::poller::hide_setting;
-pub use self::{poller::poller, sessions::sampler};
-use crate::client::Client;
-use crate::reading::Having;
+use crate::{
+    client::Client,
+    observer::{Poller, Sampler},
+    product::Product,
+    reading::Having,
+    server::{Server, ServerError},
+};
+
+/// The server, MariaDB too.
+#[derive(Debug)]
+pub struct Mysql;
+
+impl Product for Mysql {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    fn home<'a>(&self, _: &'a Target) -> &'a str {
+        HOME
+    }
+
+    fn grant(&self, user: &str) -> String {
+        format!("GRANT PROCESS ON *.* TO {user}")
+    }
+
+    fn settle(
+        &self,
+        client: &mut Client,
+        _: &dyn Fn() -> Result<Client, ClientError>,
+    ) -> Result<Option<&'static str>, ClientError> {
+        settle(client)?;
+        Ok(None)
+    }
+
+    fn sampler(&self, server: &Server) -> Result<Box<dyn Sampler>, ServerError> {
+        sessions::sampler(server)
+    }
+
+    fn poller(&self, server: &Server) -> Result<Box<dyn Poller>, ServerError> {
+        poller::poller(server)
+    }
+}
 
 /// A setting and a schema.
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
@@ -33,25 +73,6 @@ const MARK: &str = "/* fenxi-db */";
 /// The database that our sessions are in: nobody else is at home there, so that the server's statistics by database keep
 /// our statements apart, where comments are dropped.
 pub const HOME: &str = "information_schema";
-
-/// What is known of a server whatever becomes of connections.
-#[derive(Debug, Default)]
-pub struct Memory {
-    /// Its process as it was last seen.
-    up: Option<vitals::Up>,
-    /// Whether it refused changes then.
-    read_only: Option<bool>,
-    /// What each of our sessions adds to counters, per second.
-    spent: FxHashMap<own::Who, FxHashMap<String, f64>>,
-    /// What each of our sessions has added to counters in all.
-    totals: FxHashMap<own::Who, FxHashMap<String, f64>>,
-    /// Threads of sessions, where only the poller learns them.
-    tids: FxHashMap<i64, i64>,
-    /// Prepared statements that we executed.
-    executed: u32,
-    /// A text of the processlist was longer than an answer may be.
-    has_long_texts: bool,
-}
 
 /// Settings of the poller's own sessions; what a server does not know, or forbids, is left as it is.
 const SETTINGS: &[&str] = &[
@@ -69,7 +90,7 @@ const SETTINGS: &[&str] = &[
 ///
 /// # Errors
 /// When the connection is lost.
-pub fn settle(client: &mut Client) -> Result<(), ClientError> {
+fn settle(client: &mut Client) -> Result<(), ClientError> {
     for setting in SETTINGS {
         match client.run(&format!("SET SESSION {setting}")) {
             Err(error) if !error.is_refusal() => return Err(error),

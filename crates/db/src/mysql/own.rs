@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::MARK;
-use crate::{client::Client, reading, server::Server};
+use super::{MARK, memory::Who};
+use crate::{client::Client, own_amounts, server::Server};
 
 /// Variables that a session counts for itself. Of all others SHOW SESSION STATUS shows the server's.
 const NAMES: &[&str] = &[
@@ -38,17 +38,6 @@ pub struct Own {
     is_known: bool,
     /// So many of the next turns are read, however soon they come.
     due: u8,
-}
-
-/// Which of our sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
-    /// It looks many times a second: what it adds is known by second.
-    Sampler,
-    /// It asks once an interval, however short that is: what it adds is known by interval.
-    Poller,
-    /// It asks what a snapshot needs besides.
-    Beside,
 }
 
 impl Own {
@@ -110,7 +99,7 @@ const CONNECTS: &str = "Connections";
 
 /// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they told last
 /// of themselves.
-pub fn totals(server: &Server) -> reading::Own {
+pub fn totals(server: &Server) -> own_amounts::Own {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
     for (name, amount) in server.memory().totals.values().flatten() {
         *sums.entry(name.clone()).or_default() += amount;
@@ -118,13 +107,17 @@ pub fn totals(server: &Server) -> reading::Own {
     let mut ledger = server.ledger();
     sums.insert(STATEMENTS.to_owned(), ledger.statements());
     sums.insert(CONNECTS.to_owned(), ledger.connects());
-    reading::Own::from_iter([(String::new(), sums.into_iter().collect())])
+    own_amounts::Own::from_iter([(String::new(), sums.into_iter().collect())])
 }
 
 /// What our sessions added in an interval of so many seconds: of their statements that is exact. Between two snapshots all of it is
 /// what they kept of it, else what is told seldom goes on as it did.
-pub fn added(server: &Server, (now, before): (&reading::Own, &reading::Own), seconds: f64) -> FxHashMap<String, f64> {
-    let of = |own: &reading::Own, name: &str| {
+pub fn added(
+    server: &Server,
+    (now, before): (&own_amounts::Own, &own_amounts::Own),
+    seconds: f64,
+) -> FxHashMap<String, f64> {
+    let of = |own: &own_amounts::Own, name: &str| {
         own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
     };
     let exact = now

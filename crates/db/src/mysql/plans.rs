@@ -12,9 +12,10 @@ use fenxi_wire::client::ClientError;
 use super::{HOME, MARK, sessions::hides_text};
 use crate::{
     client::Client,
-    plans::{self, EXAMPLE, Explained, Plans, Wanted, is_planned},
+    plans::{self, EXAMPLE, Explained, Plans, Wanted},
     reading::About,
     server::Server,
+    told::is_planned,
 };
 
 /// How long a look may take in all.

@@ -13,8 +13,9 @@ use rustc_hash::FxHashMap;
 use super::{
     MARK, having,
     locks::{self, Locks},
+    memory::Who,
     metadata,
-    own::{self, Own, Who},
+    own::{self, Own},
     plans,
     readings::READINGS,
     replication::Replication,
@@ -24,22 +25,23 @@ use super::{
     vitals,
 };
 use crate::{
-    check::{Finding, timed},
     client::Client,
-    gather::{self, Heard},
+    finding::{Finding, timed},
+    gather::Heard,
     moment::Interval,
-    os::{Task, Whose},
+    observer, own_amounts,
     plans::Plans,
-    reading::{self, About},
+    reading::About,
     schedule::{Due, Turn},
     server::{Server, ServerError},
+    task::{Task, Whose},
 };
 
 /// Connects a poller.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
+pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError> {
     let mut client = server.client()?;
     let wanted: Vec<_> = READINGS
         .iter()
@@ -78,7 +80,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         server: server.clone(),
         locks: Locks::new(&having),
         own: Own::of(Who::Poller),
-        own_amounts: reading::Own::default(),
+        own_amounts: own_amounts::Own::default(),
         client,
         by_threads,
         status: Status::default(),
@@ -146,7 +148,7 @@ struct Mysql {
     status: Status,
     own: Own,
     /// What our own sessions had added at the last poll.
-    own_amounts: reading::Own,
+    own_amounts: own_amounts::Own,
     readings: Vec<Due>,
     replication: Replication,
     replicas: Turn,
@@ -162,7 +164,7 @@ struct Mysql {
     has_polled: bool,
 }
 
-impl gather::Poller for Mysql {
+impl observer::Poller for Mysql {
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let server = self.server.name().to_owned();
         let about = About { server: &server, interval, is_last: self.hurries };

@@ -11,17 +11,11 @@ use fenxi_model::statement::Quotes;
 use fenxi_wire::{WireError, client::ClientError};
 use rustc_hash::FxHashMap;
 
-use super::{
-    MARK, activity,
-    kernel::Threads,
-    own::{Own, Who},
-    poller::sees_others,
-    transactions::Transactions,
-};
+use super::{MARK, activity, kernel::Threads, memory::Who, own::Own, poller::sees_others, transactions::Transactions};
 use crate::{
     activity as class,
     client::Client,
-    gather,
+    observer,
     sample::{Sample, Session, cut, put},
     server::{Server, ServerError},
     statements::Text,
@@ -38,7 +32,7 @@ const TEXT: usize = 4096;
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
+pub fn sampler(server: &Server) -> Result<Box<dyn observer::Sampler>, ServerError> {
     let mut client = server.client()?;
     let by_threads = threads_are_seen(&mut client)?;
     let lists_others = sees_others(&mut client)?;
@@ -115,7 +109,7 @@ impl Sampler {
     }
 }
 
-impl gather::Sampler for Sampler {
+impl observer::Sampler for Sampler {
     fn finish(&mut self) -> Result<(), ClientError> {
         self.own.did_more();
         self.own.read(&mut self.client, &self.server)

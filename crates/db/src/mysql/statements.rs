@@ -15,7 +15,8 @@ use crate::{
     reading::{About, Active, Having},
     sample::cut,
     server::Server,
-    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, heavy, make_room, tell},
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
+    told::heavy,
 };
 
 /// The view.

@@ -5,22 +5,11 @@ use std::time::Instant;
 use fenxi_model::Rows;
 use fenxi_wire::client::ClientError;
 
-use super::{MARK, status::Status};
+use super::{MARK, memory::Up, status::Status};
 use crate::{client::Client, reading::About, server::Server};
 
 /// How far the server's whole seconds and ours may be apart.
 const SLACK_S: f64 = 2.0;
-
-/// A server's process at a moment.
-#[derive(Clone, Copy, Debug)]
-pub struct Up {
-    /// For how many seconds it was up, as it says: the difference of two times of its clock.
-    up_s: f64,
-    /// When it began, by its clock.
-    started_s: f64,
-    /// When its answer had come.
-    answered: Instant,
-}
 
 impl Up {
     /// Whether a process that is up for `up_s`, and was asked some seconds behind this answer, is another one. A clock that

@@ -13,14 +13,65 @@ mod sessions;
 mod settings;
 mod statements;
 
-use fenxi_wire::client::ClientError;
+use fenxi_wire::{Dialect, client::ClientError, target::Target};
 use rustc_hash::FxHashMap;
 
-pub use self::{poller::poller, sessions::sampler};
-use crate::{client::Client, reading::Having, server::ANSWER};
+use crate::{
+    client::Client,
+    observer::{Poller, Sampler},
+    product::Product,
+    reading::Having,
+    server::{ANSWER, Server, ServerError},
+};
+
+/// The server.
+#[derive(Debug)]
+pub struct Postgres;
+
+impl Product for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn home<'a>(&self, target: &'a Target) -> &'a str {
+        &target.login.database
+    }
+
+    fn grant(&self, user: &str) -> String {
+        format!("GRANT pg_monitor TO {user}")
+    }
+
+    fn settle(
+        &self,
+        client: &mut Client,
+        connect: &dyn Fn() -> Result<Client, ClientError>,
+    ) -> Result<Option<&'static str>, ClientError> {
+        // Before anything is set: it would be set for whoever has the session next.
+        if shares_sessions(client, connect)? {
+            return Ok(Some(SHARES));
+        }
+        settle(client)?;
+        Ok(None)
+    }
+
+    fn sampler(&self, server: &Server) -> Result<Box<dyn Sampler>, ServerError> {
+        sessions::sampler(server)
+    }
+
+    fn poller(&self, server: &Server) -> Result<Box<dyn Poller>, ServerError> {
+        poller::poller(server)
+    }
+}
+
+/// Why one behind a pooler in transaction mode is not observed.
+const SHARES: &str = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
+                      and the pooler's own database `pgbouncer` to see who waits in it";
 
 /// What stands in front of each statement, by which they are told from others' in the server's own statistics.
 const MARK: &str = "/* fenxi-db */";
+
+/// The name of the statement that is prepared to be explained.
+const PREPARED: &str = "fenxi_db";
 
 /// Settings of the poller's own sessions, where the server has them: nothing waits for long, nothing is changed, and no
 /// answer depends on how the server or the user is set up.
@@ -46,7 +97,7 @@ const SETTINGS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// When the server refuses, or the connection is lost.
-pub fn settle(client: &mut Client) -> Result<(), ClientError> {
+fn settle(client: &mut Client) -> Result<(), ClientError> {
     let mut allowed = Vec::new();
     let names: Vec<_> = SETTINGS.iter().map(|(name, _)| format!("'{name}'")).collect();
     // What only a superuser may set is left as it is.
@@ -73,9 +124,9 @@ const COMPARISONS: u32 = 3;
 ///
 /// # Errors
 /// When the server refuses, or a connection is lost.
-pub fn shares_sessions(
+fn shares_sessions(
     client: &mut Client,
-    connect: impl FnOnce() -> Result<Client, ClientError>,
+    connect: &dyn Fn() -> Result<Client, ClientError>,
 ) -> Result<bool, ClientError> {
     let number = |client: &mut Client| client.number(&format!("{MARK} SELECT pg_catalog.pg_backend_pid()"));
     let first = number(client)?;

@@ -11,7 +11,7 @@ use fenxi_wire::client::{ClientError, Counts, Tally};
 use rustc_hash::FxHashMap;
 
 use super::MARK;
-use crate::{client::Client, reading::Own};
+use crate::{client::Client, own_amounts::Own};
 
 /// The first major version that publishes when it is told to.
 const TOLD_SINCE: u32 = 15;

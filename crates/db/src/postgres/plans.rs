@@ -11,12 +11,13 @@ use fenxi_model::{Rows, plan::Plan, statement::{Quotes, hidden}};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::{MARK, own, sessions::is_cut, statements::hides_text};
+use super::{MARK, PREPARED, own, sessions::is_cut, statements::hides_text};
 use crate::{
     client::Client,
-    plans::{self, EXAMPLE, Explained, GENERIC, Plans, Wanted, body},
+    plans::{self, EXAMPLE, Explained, GENERIC, Plans, Wanted},
     reading::About,
     server::Server,
+    told::body,
 };
 
 /// How long a look may take in all.
@@ -25,8 +26,6 @@ const BUDGET: Duration = Duration::from_millis(500);
 const TEXT: usize = 64 << 10;
 /// How many texts are kept.
 const TEXTS: usize = 200;
-/// The name of the statement that is prepared.
-pub const NAME: &str = "fenxi_db";
 
 /// Settings of roles and databases that a plan depends on: whole names, or what they begin with.
 const PLANNER: &[&str] = &[
@@ -238,19 +237,19 @@ impl Session {
 
     fn plan(&mut self, text: &str) -> Result<String, ClientError> {
         // Of several statements in one text a server prepares none.
-        self.client.each_again(&format!("{MARK} PREPARE {NAME} AS {text}"), &mut |_| ())?;
+        self.client.each_again(&format!("{MARK} PREPARE {PREPARED} AS {text}"), &mut |_| ())?;
         let sql = format!(
-            "{MARK} SELECT coalesce(pg_catalog.array_length(parameter_types, 1), 0) FROM pg_catalog.pg_prepared_statements WHERE name = '{NAME}'"
+            "{MARK} SELECT coalesce(pg_catalog.array_length(parameter_types, 1), 0) FROM pg_catalog.pg_prepared_statements WHERE name = '{PREPARED}'"
         );
         let values = self.client.number(&sql)?.unwrap_or_default();
         let values = vec!["NULL"; usize::try_from(values).unwrap_or_default()].join(", ");
         let values = if values.is_empty() { values } else { format!("({values})") };
         let mut lines = String::new();
-        let explained = self.client.each(&format!("{MARK} EXPLAIN EXECUTE {NAME}{values}"), &mut |row| {
+        let explained = self.client.each(&format!("{MARK} EXPLAIN EXECUTE {PREPARED}{values}"), &mut |row| {
             lines.push_str(&without_values(row.text(0).unwrap_or_default()));
             lines.push('\n');
         });
-        self.client.run(&format!("{MARK} DEALLOCATE {NAME}"))?;
+        self.client.run(&format!("{MARK} DEALLOCATE {PREPARED}"))?;
         explained.map(|_| lines)
     }
 }

@@ -14,16 +14,17 @@ use super::{
     statements::{HIDDEN, Statements},
 };
 use crate::{
-    check::{Finding, Seen as SeenAs, timed},
     client::Client,
-    gather::{self, Heard},
+    finding::{Finding, Seen as SeenAs, timed},
+    gather::Heard,
     moment::Interval,
     number::Number,
-    os::Task,
+    observer,
     plans::Plans,
     reading::{About, Active, Having, Ready},
     schedule::{Due, Turn},
     server::{Server, ServerError},
+    task::Task,
 };
 
 /// Databases whose tables are read, at most: each needs a connection of its own.
@@ -45,7 +46,7 @@ const FURTHER_VIEWS: &[&str] =
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
+pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError> {
     let mut client = server.client()?;
     let mut wanted: Vec<_> = READINGS.iter().map(|reading| reading.view()).collect();
     wanted.extend(FURTHER_VIEWS);
@@ -168,7 +169,7 @@ fn noted(outcome: Result<(), ClientError>, what: &str, server: &str, rows: &mut 
     }
 }
 
-impl gather::Poller for Postgres {
+impl observer::Poller for Postgres {
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let server = self.server.name().to_owned();
         let about = About { server: &server, interval, is_last: self.hurries };

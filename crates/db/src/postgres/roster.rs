@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::{MARK, activity::is_client};
 use crate::{
     client::Client,
-    os::{Task, Whose},
     server::APPLICATION,
+    task::{Task, Whose},
 };
 
 /// What a session was at the last poll.

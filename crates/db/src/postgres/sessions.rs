@@ -19,11 +19,11 @@ use super::{
 };
 use crate::{
     client::Client,
-    gather,
-    plans::is_planned,
+    observer,
     sample::{Sample, Session, cut, put},
     server::{APPLICATION, Server, ServerError},
     statements::{TEXT, Text},
+    told::is_planned,
 };
 
 /// How many texts of statements are known at a time.
@@ -46,7 +46,7 @@ const OTHERS: &str = "pg_stat_get_backend_pid(i.id) <> pg_backend_pid()";
 ///
 /// # Errors
 /// When the server cannot be reached or refuses.
-pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
+pub fn sampler(server: &Server) -> Result<Box<dyn observer::Sampler>, ServerError> {
     let mut client = server.client()?;
     let sessions = Sessions::new(&mut client)?;
     own::publish(&mut client)?;
@@ -60,7 +60,7 @@ struct Sampler {
     published: Instant,
 }
 
-impl gather::Sampler for Sampler {
+impl observer::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
         self.sessions.sample(&mut self.client, into)?;
         self.sessions.tell_examples(&self.server, into);

@@ -10,14 +10,14 @@ use fenxi_model::{Micros, Rows, catalog::db_statement, statement::Quotes};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::{MARK, plans::NAME};
+use super::{MARK, PREPARED};
 use crate::{
     client::Client,
     number::Number,
-    plans::Heavy,
     reading::{About, Having},
     sample::cut,
-    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, heavy, make_room, tell},
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
+    told::{Heavy, heavy},
 };
 
 /// Texts are read from a file, all of them each time: that takes at most this share of the time.
@@ -249,7 +249,7 @@ pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
 fn normal(text: &str) -> Text {
     // Up to PostgreSQL 13 the text of what is explained begins behind the mark.
     let explains = text.strip_prefix("EXPLAIN EXECUTE ").or_else(|| text.strip_prefix("DEALLOCATE "));
-    if text.starts_with(MARK) || explains.is_some_and(|rest| rest.starts_with(NAME)) {
+    if text.starts_with(MARK) || explains.is_some_and(|rest| rest.starts_with(PREPARED)) {
         return Text { digest: OWN.to_owned(), form: OWN.to_owned() };
     }
     Text::of(cut(text, TEXT), Quotes::Standard, text.len() >= TEXT)

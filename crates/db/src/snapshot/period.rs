@@ -93,7 +93,7 @@ pub fn period(first: Snapshot, second: Snapshot, between: Vec<Head>) -> Result<P
     let began_anew = resets(&first.head, &second.head);
     let target = target(&first.head)?;
     let played = Played::new(first, second, seconds, between);
-    let server = Server::saved(target, &played);
+    let server = Server::new(&target).saved(target, &played);
     let mut rows = Rows::new("");
     rows.set_source("db");
     look(&server, start, &mut rows);

@@ -10,7 +10,7 @@ use crate::{
     client::Client,
     gather::{Heard, heard},
     moment::Interval,
-    mysql, pooler, postgres,
+    mysql, postgres,
     sample::Sample,
     server::{Server, ServerError},
 };
@@ -47,7 +47,7 @@ impl Beside {
             Dialect::Mysql => mysql::resets::identity(&mut client)?,
         };
         if dialect == Dialect::Mysql {
-            mysql::own::Own::of(mysql::own::Who::Beside).read(&mut client, server)?;
+            mysql::own::Own::of(mysql::memory::Who::Beside).read(&mut client, server)?;
         }
         Ok(Beside { identity, clock_s, resets, version: client.about().version.to_string() })
     }
@@ -58,7 +58,7 @@ impl Beside {
 /// # Errors
 /// When the server cannot be reached or observed, or is lost meanwhile.
 pub fn take(server: &Server, now: Micros) -> Result<Taken, ServerError> {
-    if pooler::may_be_console(server) {
+    if server.may_be_console() {
         let why = "the console of a pooler has no snapshots; name the server itself";
         return Err(ServerError::Unfit { server: server.name().to_owned(), why: why.to_owned() });
     }

@@ -2,13 +2,11 @@
 
 mod view;
 
-use std::sync::Arc;
-
 use fenxi_model::{
     Rows,
     catalog::{block_io as c, histogram},
 };
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -17,22 +15,18 @@ use crate::{
     buckets::{self, BUCKETS},
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
     kernel,
-    observer::{option, top},
+    observer::{option, source, spec, top},
     observing::Observing,
     sums::Added,
 };
 
 static OBJECT: Compiled = compiled!("biolatency");
-static SPEC: Spec = Spec {
-    name: "biolatency",
-    summary: "requests to block devices: time in the queue, time at the device (eBPF)",
-    tables: &[&c::TABLE, &histogram::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec(
+    "biolatency",
+    "requests to block devices: time in the queue, time at the device (eBPF)",
+    &[&c::TABLE, &histogram::TABLE],
+);
 
 /// The tracepoint of requests that become part of others, which Linux has since 5.10, and its program.
 const MERGE: (&str, &str) = ("block_rq_merge", "merged");
@@ -72,21 +66,10 @@ const OPTIONS: &[Opt] = &[
 #[derive(Clone, Copy, Debug)]
 pub struct Biolatency;
 
-impl Source for Biolatency {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Biolatency, |_options| Biolatency);
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, _: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(*self))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Biolatency {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let missing = kernel::missing_tracepoints(&[MERGE.0])?;
         let queue_comes_first = kernel::arguments("block_rq_issue")?.is_some_and(|n| n > 1);
         let set = |loader: &mut Loader| {

@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use fenxi_model::{Micros, Rows, catalog::note};
-use fenxi_procfs::{Root, status};
+use fenxi_procfs::Root;
 use fenxi_source::Tick;
 use fs_err as fs;
 
 use crate::{
     EbpfError, Loaded, Loader, OBSERVERS, Way,
     bpf::{Compiled, Probe, compiled},
+    privileges::missing_capabilities,
 };
 
 static CHECK: Compiled = compiled!("check");
@@ -37,64 +38,6 @@ pub struct Finding {
     /// What it cannot see, where it works.
     pub notes: Vec<String>,
 }
-
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_PERFMON: u32 = 38;
-const CAP_BPF: u32 = 39;
-
-/// Effective capabilities of this process, a bit each.
-fn capabilities() -> u64 {
-    let status = Root::live().read_text("/proc/self/status").unwrap_or_default();
-    status::value(&status, "CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
-}
-
-/// The capabilities that BPF needs and this process has not.
-fn missing_capabilities() -> Vec<&'static str> {
-    let held = capabilities();
-    let has = |bit: u32| held & (1 << bit) != 0;
-    let needed = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")];
-    if has(CAP_SYS_ADMIN) {
-        return Vec::new();
-    }
-    needed.iter().filter(|(bit, _)| !has(*bit)).map(|(_, name)| *name).collect()
-}
-
-/// Why the kernel may have refused what needs privileges.
-pub(crate) fn why_refused() -> String {
-    let missing = missing_capabilities();
-    if !missing.is_empty() {
-        return format!(
-            "this process lacks {}; run it as root, or with these two capabilities (setcap \
-             cap_bpf,cap_perfmon,cap_dac_read_search+ep on the program, or capsh)",
-            missing.join(" and ")
-        );
-    }
-    match lockdown() {
-        Some(mode) => format!("the kernel is locked down ({mode}), which forbids this way of attaching"),
-        None => {
-            "permission denied, though this process has the capabilities: a security module or a container forbids \
-                 it"
-            .to_owned()
-        }
-    }
-}
-
-/// The kernel's lockdown, when it is on: `integrity` or `confidentiality`.
-fn lockdown() -> Option<String> {
-    let text = fs::read_to_string("/sys/kernel/security/lockdown").ok()?;
-    let mode = text.split(['[', ']']).nth(1)?;
-    (mode != "none").then(|| mode.to_owned())
-}
-
-/// Why tracepoints of system calls cannot be found: tracefs is nowhere to be seen. None: it is there.
-pub(crate) fn without_tracefs() -> Option<String> {
-    let is_there = TRACEFS.iter().any(|folder| fs::metadata(format!("{folder}/events")).is_ok());
-    let mount = || format!("tracefs is not mounted: `mount -t tracefs tracefs {}`, as root, mounts it", TRACEFS[0]);
-    (!is_there).then(mount)
-}
-
-/// Where tracefs is, or was before Linux 4.1.
-const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// What this kernel has of what observers use.
 pub fn abilities() -> Vec<Ability> {

@@ -6,13 +6,13 @@ mod cells;
 mod mounts;
 mod view;
 
-use std::{os::unix::fs::MetadataExt, sync::Arc};
+use std::os::unix::fs::MetadataExt;
 
 use fenxi_model::{
     Rows,
     catalog::{histogram, io_pattern},
 };
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 use fs_err as fs;
 use libbpf_rs::MapHandle;
 
@@ -25,21 +25,17 @@ use crate::{
     bpf::{Compiled, compiled},
     buckets::BUCKETS,
     drain::Drain,
-    error::live_only,
     kernel,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
 };
 
 static OBJECT: Compiled = compiled!("iopattern");
-static SPEC: Spec = Spec {
-    name: "iopattern",
-    summary: "reads and writes by file and process: sequential, random, page, direct; operations on names (eBPF)",
-    tables: &[&io_pattern::TABLE, &histogram::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec(
+    "iopattern",
+    "reads and writes by file and process: sequential, random, page, direct; operations on names (eBPF)",
+    &[&io_pattern::TABLE, &histogram::TABLE],
+);
 
 /// Tracepoints that not every kernel has: the program at each, and what is not seen without it.
 const OPTIONAL: [(&str, &str, &str); 6] = [
@@ -95,21 +91,10 @@ impl Iopattern {
     pub const ALL: Iopattern = Iopattern { tracked: Tracked::All };
 }
 
-impl Source for Iopattern {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Iopattern, |options| Iopattern { tracked: Tracked::by(options) });
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(Iopattern { tracked: Tracked::by(options) }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Iopattern {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let missing = kernel::missing_tracepoints(&OPTIONAL.map(|(name, ..)| name))?;
         let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, |loader| set(loader, &missing), attach)?;
         let unseen = OPTIONAL.iter().filter(|(name, ..)| missing.contains(name)).map(|(.., what)| *what).collect();

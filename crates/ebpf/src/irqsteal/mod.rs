@@ -2,32 +2,24 @@
 
 mod view;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use fenxi_model::{Rows, catalog::pin};
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 
 use crate::{
     EbpfError, Loaded, Loader, Meanwhile, Observer, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
     kernel::n_cpus,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
     symbols::Symbols,
 };
 
 static OBJECT: Compiled = compiled!("irqsteal");
-static SPEC: Spec = Spec {
-    name: "irqsteal",
-    summary: "interrupts that hold up threads, by driver and process (eBPF)",
-    tables: &[&pin::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec("irqsteal", "interrupts that hold up threads, by driver and process (eBPF)", &[&pin::TABLE]);
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,26 +141,17 @@ const SOMEBODY: u32 = u32::MAX;
 const RAN: u32 = 3;
 const CLASSES: [&str; 3] = ["hard", "soft", "self"];
 
-impl Source for Irqsteal {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Irqsteal, |options| {
+    let detail = match (options.is_given("light"), options.is_given("flow")) {
+        (true, _) => Detail::Light,
+        (_, true) => Detail::Flow,
+        _ => Detail::Processes,
+    };
+    Irqsteal { tracked: Tracked::by(options), detail }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let detail = match (options.is_given("light"), options.is_given("flow")) {
-            (true, _) => Detail::Light,
-            (_, true) => Detail::Flow,
-            _ => Detail::Processes,
-        };
-        Ok(Arc::new(Irqsteal { tracked: Tracked::by(options), detail }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Irqsteal {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let wanted = self.detail != Detail::Light;
         let (observing, without) = match self.begin(wanted) {
             // The processors' own interrupts have these names on x86 only.

@@ -4,13 +4,13 @@ mod holds;
 mod judge;
 mod view;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use fenxi_model::{
     Rows,
     catalog::{histogram, lock as c},
 };
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 
 use self::judge::{Judged, Kind, judge};
 use crate::{
@@ -19,22 +19,18 @@ use crate::{
     buckets,
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
     sums::Added,
     symbols::{Frame, Symbols, Watched},
 };
 
 static OBJECT: Compiled = compiled!("plockstat");
-static SPEC: Spec = Spec {
-    name: "plockstat",
-    summary: "locks of programs: who waits for which, where and how long (eBPF)",
-    tables: &[&c::TABLE, &histogram::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec(
+    "plockstat",
+    "locks of programs: who waits for which, where and how long (eBPF)",
+    &[&c::TABLE, &histogram::TABLE],
+);
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -84,22 +80,13 @@ impl Plockstat {
     pub const ALL: Plockstat = Plockstat { tracked: Tracked::All, holds: false, all_waits: false };
 }
 
-impl Source for Plockstat {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Plockstat, |options| {
+    let (holds, all_waits) = (options.is_given("holds"), options.is_given("all-waits"));
+    Plockstat { tracked: Tracked::by(options), holds, all_waits }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let (holds, all_waits) = (options.is_given("holds"), options.is_given("all-waits"));
-        Ok(Arc::new(Plockstat { tracked: Tracked::by(options), holds, all_waits }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Plockstat {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let mut notes = Vec::new();
         let attach = |loaded: &mut Loaded| {
             loaded.attach()?;

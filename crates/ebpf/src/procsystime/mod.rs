@@ -2,32 +2,23 @@
 
 mod view;
 
-use std::sync::Arc;
-
 use fenxi_model::{Rows, catalog::syscall};
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 
 use crate::{
     Meanwhile, Observer, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
     kernel::n_cpus,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
     syscalls,
 };
 
 static OBJECT: Compiled = compiled!("procsystime");
-static SPEC: Spec = Spec {
-    name: "procsystime",
-    summary: "system calls by process: count, elapsed and CPU time, errors (eBPF)",
-    tables: &[&syscall::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec =
+    spec("procsystime", "system calls by process: count, elapsed and CPU time, errors (eBPF)", &[&syscall::TABLE]);
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -82,22 +73,13 @@ impl Procsystime {
     pub const ALL: Procsystime = Procsystime { tracked: Tracked::All, by_thread: false };
 }
 
-impl Source for Procsystime {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Procsystime, |options| {
+    let by_thread = options.word("by") == "thread";
+    Procsystime { tracked: Tracked::by(options), by_thread }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let by_thread = options.word("by") == "thread";
-        Ok(Arc::new(Procsystime { tracked: Tracked::by(options), by_thread }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Procsystime {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let set = |loader: &mut crate::Loader| {
             loader.room("calls", room())?;
             loader.set("by_thread", u32::from(self.by_thread))

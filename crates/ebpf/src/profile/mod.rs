@@ -2,10 +2,10 @@
 
 mod view;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use fenxi_model::{Rows, catalog::stack as c};
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustc_hash::FxHashMap;
 
@@ -14,23 +14,15 @@ use crate::{
     bpf::{Compiled, compiled},
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
     kernel,
-    observer::{PID, option},
+    observer::{PID, option, source, spec},
     observing::Observing,
     perf,
     symbols::Watched,
 };
 
 static OBJECT: Compiled = compiled!("profile");
-static SPEC: Spec = Spec {
-    name: "profile",
-    summary: "stacks of what runs on the CPUs, 97 times a second on each (eBPF)",
-    tables: &[&c::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec("profile", "stacks of what runs on the CPUs, 97 times a second on each (eBPF)", &[&c::TABLE]);
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -92,22 +84,13 @@ impl Profile {
     pub const ALL: Profile = Profile { tracked: Tracked::All, frequency: 97, off_cpu: false };
 }
 
-impl Source for Profile {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Profile, |options| {
+    let frequency = u32::try_from(options.number("frequency")).unwrap_or(u32::MAX);
+    Profile { tracked: Tracked::by(options), frequency, off_cpu: options.is_given("off-cpu") }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let frequency = u32::try_from(options.number("frequency")).unwrap_or(u32::MAX);
-        Ok(Arc::new(Profile { tracked: Tracked::by(options), frequency, off_cpu: options.is_given("off-cpu") }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Profile {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let set = |loader: &mut Loader| {
             // Different stacks in one interval: of more CPUs there are more.
             let stacks = 4096 * kernel::n_cpus().clamp(2, 16);

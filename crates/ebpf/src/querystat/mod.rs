@@ -5,29 +5,23 @@ mod observed;
 mod servers;
 mod view;
 
-use std::sync::Arc;
-
 use fenxi_model::catalog::{event, histogram, metric, preemption, query};
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes};
 
 use crate::{
     Meanwhile, Observer, Tracked, Way,
     bpf::{Compiled, compiled},
-    error::live_only,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
 };
 pub use servers::Servers;
 
 static OBJECT: Compiled = compiled!("querystat");
-static SPEC: Spec = Spec {
-    name: "querystat",
-    summary: "queries inside PostgreSQL, MariaDB and MySQL: latency, waits, pre-emption (eBPF)",
-    tables: &[&query::TABLE, &histogram::TABLE, &preemption::TABLE, &event::TABLE, &metric::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec = spec(
+    "querystat",
+    "queries inside PostgreSQL, MariaDB and MySQL: latency, waits, pre-emption (eBPF)",
+    &[&query::TABLE, &histogram::TABLE, &preemption::TABLE, &event::TABLE, &metric::TABLE],
+);
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -84,27 +78,18 @@ impl Querystat {
     pub const ALL: Querystat = Querystat { servers: Servers::All, slower_ns: None, cache: false };
 }
 
-impl Source for Querystat {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Querystat, |options| {
+    let servers = match (options.word("server"), options.processes("pid")) {
+        ("", []) => Servers::All,
+        ("", pids) => Servers::Processes(pids.to_vec()),
+        (text, _) => Servers::parse(text).map_err(SourceError::Refused)?,
+    };
+    let slower_ns = options.seconds("slower").map(|seconds| (seconds * 1e9) as u64);
+    Querystat { servers, slower_ns, cache: options.is_given("cache") }
+});
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let servers = match (options.word("server"), options.processes("pid")) {
-            ("", []) => Servers::All,
-            ("", pids) => Servers::Processes(pids.to_vec()),
-            (text, _) => Servers::parse(text).map_err(SourceError::Refused)?,
-        };
-        let slower_ns = options.seconds("slower").map(|seconds| (seconds * 1e9) as u64);
-        Ok(Arc::new(Querystat { servers, slower_ns, cache: options.is_given("cache") }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Querystat {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let set = |loader: &mut crate::Loader| loader.set("slower_ns", self.slower_ns.unwrap_or(0));
         let observing = Observing::begin(SPEC.name, OBJECT, &Tracked::All, set, crate::Loaded::attach)?;
         Ok(Box::new(observed::Observed::begin(self.clone(), observing)?))

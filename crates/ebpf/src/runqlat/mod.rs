@@ -2,13 +2,13 @@
 
 mod view;
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use fenxi_model::{
     Rows,
     catalog::{histogram, run_queue as c},
 };
-use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
+use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 
 use crate::{
     Loaded, Meanwhile, Observer, Tracked,
@@ -16,21 +16,14 @@ use crate::{
     buckets,
     bytes::Bytes,
     drain::Drain,
-    error::live_only,
-    observer::{PID, option, top},
+    observer::{PID, option, source, spec, top},
     observing::Observing,
     sums::Added,
 };
 
 static OBJECT: Compiled = compiled!("runqlat");
-static SPEC: Spec = Spec {
-    name: "runqlat",
-    summary: "waits of runnable threads for a CPU, by process and CPU (eBPF)",
-    tables: &[&c::TABLE, &histogram::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec =
+    spec("runqlat", "waits of runnable threads for a CPU, by process and CPU (eBPF)", &[&c::TABLE, &histogram::TABLE]);
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -82,21 +75,10 @@ impl Runqlat {
     pub const ALL: Runqlat = Runqlat { tracked: Tracked::All };
 }
 
-impl Source for Runqlat {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Runqlat, |options| Runqlat { tracked: Tracked::by(options) });
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(Runqlat { tracked: Tracked::by(options) }))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Runqlat {
+    fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, |_| Ok(()), Loaded::attach)?;
         let waited = Drain::new("waited", observing.map("waited")?)?;
         Ok(Box::new(Observed { observing, waited }))

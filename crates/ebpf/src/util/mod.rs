@@ -2,32 +2,21 @@
 
 mod view;
 
-use std::sync::Arc;
-
 use fenxi_model::{Rows, catalog::cpu_time};
-use fenxi_source::{
-    Collector, CpuTime, Given, Measure, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick, timer_tick_ns,
-};
+use fenxi_source::{Collector, CpuTime, Given, Measure, Opt, Root, SourceError, Spec, Takes, Tick, timer_tick_ns};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::{
     EbpfError, Loaded, Meanwhile, Observer, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
-    error::live_only,
-    observer::option,
+    observer::{option, source, spec},
     observing::Observing,
 };
 
 static OBJECT: Compiled = compiled!("util");
-static SPEC: Spec = Spec {
-    name: "util",
-    summary: "CPU time by each switch of the scheduler, beside the clock tick's (eBPF)",
-    tables: &[&cpu_time::TABLE],
-    take: Take::EveryTick,
-    default: false,
-    live: false,
-};
+static SPEC: Spec =
+    spec("util", "CPU time by each switch of the scheduler, beside the clock tick's (eBPF)", &[&cpu_time::TABLE]);
 /// The program that counts what is still open.
 const COUNT_OPEN: &str = "count_open";
 
@@ -89,21 +78,10 @@ const OPTIONS: &[Opt] = &[
 #[derive(Clone, Copy, Debug)]
 pub struct Util;
 
-impl Source for Util {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
+source!(Util, |_options| Util);
 
-    fn options(&self) -> &'static [Opt] {
-        OPTIONS
-    }
-
-    fn with(&self, _: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(*self))
-    }
-
-    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        live_only(root)?;
+impl Util {
+    fn observe(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let attach = |loaded: &mut Loaded| loaded.attach_where(|program| program != COUNT_OPEN);
         let observing = Observing::begin(SPEC.name, OBJECT, &Tracked::All, |_| Ok(()), attach)?;
         let sums = observing.map("cpus")?;

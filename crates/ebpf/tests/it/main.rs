@@ -12,7 +12,6 @@ mod profile;
 mod programs;
 mod querystat;
 mod runqlat;
-#[allow(dead_code, reason = "tests of loads use more of it")]
-#[path = "../../../load/tests/it/server.rs"]
-mod server;
 mod util;
+
+use fenxi_test_support::database as server;

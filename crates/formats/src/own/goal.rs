@@ -1,11 +1,9 @@
 //! Where a value of a table, a pair or a document goes, as a description says it: `"mem.free_bytes 4KiB"`.
 
 use fenxi_model::{TABLES, Table, Type, Unit, catalog::N_COMMON};
-use toml::de::DeValue;
 
 use super::{
-    document::{Keys, perhaps},
-    shipped,
+    document::perhaps,
     unit::{Per, conversion, free_conversion, free_unit},
 };
 use crate::{
@@ -85,42 +83,6 @@ impl Goal {
                  `metric UNIT`, `metric.name UNIT`, `label.name`, `result.name UNIT`, `time` or `skip`"
             )),
         }
-    }
-}
-
-/// The tables that a description's places are of.
-pub(super) fn tables(top: &Keys<'_, '_>) -> Vec<&'static Table> {
-    let mut named = vec![false; TABLES.len()];
-    for key in ["table", "line", "pairs", "json"] {
-        if let Some(value) = top.value(key) {
-            name_tables(key, value.get_ref(), &mut named);
-        }
-    }
-    TABLES.iter().copied().zip(named).filter(|(_, named)| *named).map(|(table, _)| table).collect()
-}
-
-fn name_tables(key: &str, value: &DeValue<'_>, named: &mut [bool]) {
-    let known = |name: &str| TABLES.iter().position(|table| table.name == name);
-    if matches!(key, "pairs" | "results") {
-        known("result").into_iter().for_each(|at| named[at] = true);
-        return;
-    }
-    match value {
-        DeValue::Array(values) => values.iter().for_each(|value| name_tables(key, value.get_ref(), named)),
-        DeValue::Table(table) => {
-            table.iter().for_each(|(key, value)| name_tables(key.get_ref(), value.get_ref(), named))
-        }
-        DeValue::String(text) => {
-            let place = text.split(' ').next().unwrap_or_default();
-            let (table, column) = place.split_once('.').unwrap_or((place, ""));
-            let of = known(table).filter(|at| table == "metric" || TABLES[*at].index_of(column).is_some());
-            // `pattern` and the like name no table, whatever they say.
-            let of = if key == "table" { known(text) } else { of.filter(|_| key != "pattern" && key != "name") };
-            let like = Some(text).filter(|_| key == "like").and_then(|name| shipped::about(name));
-            let like = like.into_iter().flat_map(|about| &about.tables).filter_map(|table| known(table.name));
-            of.into_iter().chain(like).for_each(|at| named[at] = true);
-        }
-        _ => {}
     }
 }
 

@@ -7,6 +7,7 @@
 mod compile;
 mod document;
 mod documents;
+mod filled;
 mod goal;
 mod json_rows;
 mod read;
@@ -104,7 +105,7 @@ impl TextFormat {
             file: file.to_owned(),
             digest: digest.to_owned(),
             summary: summary.text.lines().next().unwrap_or_default().trim().to_owned(),
-            tables: goal::tables(top),
+            tables: filled::tables(top),
             example: top.text("example")?.map(|said| said.text.to_owned()).unwrap_or_default(),
             is_program: false,
             recognises: recognise.is_some(),

@@ -6,7 +6,7 @@ mod engine;
 mod faults;
 mod many;
 mod real;
-mod server;
 mod sha2;
-mod stub;
 mod tls;
+
+use fenxi_test_support::{database as server, stub};

@@ -18,7 +18,7 @@ use parquet::{
 use super::{BinSql, timewise::Timewise};
 use crate::{
     Engine, Part, QueryError, Question, Scope,
-    engine::{Asked, Dialect},
+    answers::{Asked, Dialect},
 };
 
 /// Sampling intervals in a bin of each level, the finest first; each is a multiple of the one before.

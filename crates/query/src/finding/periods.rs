@@ -4,7 +4,7 @@
 use super::{Finding, Found, Occurrence, findings, order};
 use crate::{
     Engine, QueryError, Scope, Value,
-    engine::{Asked, Author, Dialect},
+    answers::{Asked, Author, Dialect},
 };
 
 /// Between rows, and between the fields of a row: no text of a recording has them where it is written.

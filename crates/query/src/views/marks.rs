@@ -7,7 +7,7 @@ use super::literal;
 use crate::{Part, QueryError, Scope};
 
 /// A mark, as a row.
-pub(crate) struct Marked {
+pub struct Marked {
     /// The run's id.
     pub run: String,
     /// The host that it is about.
@@ -37,7 +37,7 @@ pub(super) fn rows(store: &Store, scope: &Scope) -> Result<Option<String>, Query
 }
 
 /// The marks of the runs of `scope`.
-pub(crate) fn marked(store: &Store, scope: &Scope) -> Result<Vec<Marked>, QueryError> {
+pub fn marked(store: &Store, scope: &Scope) -> Result<Vec<Marked>, QueryError> {
     let mut rows = Vec::new();
     match &scope.runs {
         Some(runs) => {

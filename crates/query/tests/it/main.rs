@@ -1,7 +1,5 @@
 //! The query crate against real stores of known rows.
 
-#[allow(clippy::print_stderr, reason = "a test tells what it compared, and what it could not")]
-mod cluster;
 mod databases;
 mod engine;
 mod findings;
@@ -11,4 +9,5 @@ mod meanings;
 mod pools;
 mod questions;
 mod rendered;
-mod store;
+
+use fenxi_test_support::store;

@@ -6,16 +6,16 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_average::{AverageError, Plan, average};
+use fenxi_api::schema;
+use fenxi_compare::average::{AverageError, Plan, average};
 use fenxi_compare::{Averaging, CompareError, Outliers, group};
 use fenxi_model::RunId;
-use fenxi_report::api::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Body, Gone, Operation, Takes, blocking, done, json_body, random, text_schema};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,

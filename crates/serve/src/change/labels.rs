@@ -8,13 +8,13 @@ use axum::{
     response::Response,
     routing::put,
 };
-use fenxi_report::api::schema;
+use fenxi_api::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Body, Named, Operation, Takes, blocking, done, given, json_body, named, one_run, text_schema};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 /// Where labels are.
 pub(crate) const LABELS: &str = "/api/v1/runs/{id}/labels";

@@ -6,15 +6,15 @@ use axum::{
     response::Response,
     routing::{delete, post},
 };
+use fenxi_api::schema;
 use fenxi_model::Micros;
-use fenxi_report::api::schema;
 use fenxi_store::Mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,

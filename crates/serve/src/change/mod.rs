@@ -26,16 +26,16 @@ use axum::{
     response::{IntoResponse, Response},
     routing::MethodRouter,
 };
+use fenxi_api::{ApiError, schema::OfAnswer};
 use fenxi_model::RunId;
-use fenxi_report::api::{ApiError, schema::OfAnswer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::{
-    app::Shared,
     reply::{Failure, json_reply},
+    shared::Shared,
 };
 
 /// One thing that can be done.

@@ -6,13 +6,13 @@ use axum::{
     response::Response,
     routing::{delete, put},
 };
+use fenxi_api::{ApiError, schema};
 use fenxi_query::{Question, Scope, forget_question, keep_question};
-use fenxi_report::api::{ApiError, schema};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Body, Named, Operation, Removed, Takes, blocking, bytes, done, named};
-use crate::{app::Shared, pool::Weight, reply::Failure};
+use crate::{pool::Weight, reply::Failure, shared::Shared};
 
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
@@ -49,7 +49,7 @@ async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> 
     let (name, body) = (named(name)?, bytes(body)?);
     let text = String::from_utf8(body.to_vec()).map_err(|_| Failure::wrong("the question is not UTF-8"))?;
     let (kept, asked) = (name.clone(), text.clone());
-    let check = move |context: &fenxi_report::api::Context<'_>| {
+    let check = move |context: &fenxi_api::Context<'_>| {
         let question = Question::parse(&name, &text)?;
         // Over no run at all: told is whether the engine understands it, at the cost of nothing.
         let explained = format!("EXPLAIN {}", question.sql.trim());

@@ -1,11 +1,11 @@
 //! `DELETE /api/v1/runs/{id}`: removes a run.
 
 use axum::{extract::State, http::Method, response::Response, routing::delete};
+use fenxi_api::schema;
 use fenxi_model::RunId;
-use fenxi_report::api::schema;
 
 use super::{Named, Operation, Removed, Takes, blocking, done, named};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const DELETE: Operation = Operation {
     method: Method::DELETE,

@@ -1,13 +1,13 @@
 //! `POST /api/v1/sql`: like GET, for statements too long for a URL.
 
 use axum::{extract::State, http::Method, response::Response, routing::post};
-use fenxi_report::api::{ENDPOINTS, Endpoint, Query};
+use fenxi_api::{ENDPOINTS, Endpoint, Query};
 use schemars::{Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Body, Operation, Takes, json_body, text_schema};
-use crate::{app::Shared, ask, reply::Failure};
+use crate::{ask, reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,

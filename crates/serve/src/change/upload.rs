@@ -15,9 +15,9 @@ use axum::{
     response::Response,
     routing::post,
 };
+use fenxi_api::{Query, schema};
 use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
-use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
@@ -26,7 +26,7 @@ use serde::Serialize;
 use tokio::io::AsyncWriteExt;
 
 use super::{Gone, Operation, Takes, blocking, done, random};
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,

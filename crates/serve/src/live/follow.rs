@@ -13,7 +13,7 @@ use super::{
     sampler::live_tables,
     values::{Tick, of_batch},
 };
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 /// How often the streams are looked at.
 const LOOK: Duration = Duration::from_millis(500);

@@ -5,7 +5,8 @@
 
 mod databases;
 mod follow;
-pub(crate) mod sampler;
+mod sampler;
+mod samplers;
 pub(crate) mod status;
 mod values;
 
@@ -19,10 +20,12 @@ use axum::{
         sse::{KeepAlive, Sse},
     },
 };
-use fenxi_report::api::Query;
+use fenxi_api::Query;
 use futures_util::StreamExt;
 
-use crate::{app::Shared, change::blocking, reply::Failure};
+pub(crate) use samplers::Samplers;
+
+use crate::{change::blocking, reply::Failure, shared::Shared};
 
 /// Listeners at the same time.
 pub(crate) const MOST: usize = 200;

@@ -2,11 +2,7 @@
 //!
 //! What the page of this machine shows is kept for some minutes, for who comes later, and for as long sampled on.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    ops::ControlFlow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 
 use axum::{http::StatusCode, response::sse::Event};
 use fenxi_model::{
@@ -17,75 +13,19 @@ use fenxi_record::{Plan, Stage};
 use fenxi_source::{Root, Source, Take};
 use futures_util::{Stream, StreamExt};
 use serde_json::json;
-use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::{
     databases::{self, Databases},
+    samplers::{Key, Sampler, Told},
     values::{self, Tick},
 };
-use crate::{app::Shared, reply::Failure};
+use crate::{reply::Failure, shared::Shared};
 
 /// Seconds between two samples.
 const INTERVAL_S: f64 = 1.0;
-/// Ticks that a slow listener may be behind; then it misses some.
-const BEHIND: usize = 8;
 /// Samplers at the same time.
 const MOST: usize = 8;
-/// Ticks of the past that who comes later is given.
-pub(super) const PAST: usize = 600;
-/// Ticks that are sampled on after the last listener has gone: who goes to another page and back misses nothing.
-const LINGER: u32 = 120;
-
-/// An event for all listeners: its name and its data.
-type Told = (&'static str, Arc<str>);
-
-/// What is sampled: the source of this name; None: those that say themselves that they are live.
-type Key = Option<&'static str>;
-
-/// A sampler at work.
-struct Sampler {
-    sender: broadcast::Sender<Told>,
-    /// Its latest ticks: milliseconds since the epoch, and their text.
-    past: VecDeque<(f64, Arc<str>)>,
-    /// Ticks since the last listener has gone.
-    unheard: u32,
-}
-
-impl Sampler {
-    fn new() -> Sampler {
-        Sampler { sender: broadcast::channel(BEHIND).0, past: VecDeque::new(), unheard: 0 }
-    }
-
-    /// Whether it is to go on, now that another tick is there.
-    fn is_wanted(&mut self, key: Key) -> bool {
-        self.unheard = if self.sender.receiver_count() > 0 { 0 } else { self.unheard + 1 };
-        self.unheard == 0 || (key.is_none() && self.unheard <= LINGER)
-    }
-
-    fn tell(&mut self, tick: &Tick, key: Key) {
-        let text: Arc<str> = tick.text().into();
-        if key.is_none() {
-            self.past.push_back((tick.t_ms, Arc::clone(&text)));
-            self.past.drain(..self.past.len().saturating_sub(PAST));
-        }
-        let _ = self.sender.send(("tick", text));
-    }
-}
-
-/// The samplers at work.
-type AtWork = BTreeMap<Key, Sampler>;
-
-/// The samplers at work, which listeners share.
-#[derive(Default)]
-pub(crate) struct Samplers(Mutex<AtWork>);
-
-impl Samplers {
-    fn lock(&self) -> MutexGuard<'_, AtWork> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Ticks of this machine: of one source, or of those that are live, then those of the past first: `recorded` ones, and those that
 /// were sampled here.
 pub(super) fn ticks(

@@ -1,17 +1,17 @@
 //! `GET /api/v1/status`: recordings in progress, and what can be watched.
 
 use axum::{extract::State, http::StatusCode, response::Response};
+use fenxi_api::ApiError;
 use fenxi_model::RunId;
-use fenxi_report::api::ApiError;
 use fenxi_store::Recorded;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sampler::may_be_watched;
 use crate::{
-    app::Shared,
     change::blocking,
     reply::{Failure, json_reply},
+    shared::Shared,
 };
 
 /// Where it is given.

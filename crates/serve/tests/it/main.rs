@@ -4,10 +4,6 @@
 #![allow(clippy::print_stdout, reason = "a test tells what it measured")]
 
 mod changes;
-#[allow(clippy::print_stderr, reason = "a test says why a server did not start")]
-#[allow(dead_code, reason = "the load's tests use all of it")]
-#[path = "../../../load/tests/it/server.rs"]
-mod database;
 mod databases;
 mod description;
 mod flood;
@@ -17,3 +13,5 @@ mod requests;
 mod security;
 mod support;
 mod tls;
+
+use fenxi_test_support::database;

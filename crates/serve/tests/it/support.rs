@@ -11,6 +11,8 @@ use std::{
 use fenxi_model::Micros;
 use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tokens};
 use fenxi_store::Store;
+use fenxi_test_support::http;
+pub use fenxi_test_support::http::Answer;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -24,31 +26,6 @@ pub struct Served {
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
     _dir: TempDir,
-}
-
-/// One answer.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
-    }
-
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|l| {
-            let (key, value) = l.split_once(':')?;
-            key.eq_ignore_ascii_case(name).then(|| value.trim())
-        })
-    }
 }
 
 /// A server over an empty store, with settings changed by `change`.
@@ -83,7 +60,7 @@ pub fn settings(store: &Store, audit: Audit) -> Settings {
         tls: None,
         read_only: false,
         carried: true,
-        cluster: None,
+        backend: None,
         databases: None,
         limits: Limits { engines: 2, ..Limits::default() },
         host: "here".to_owned(),
@@ -117,7 +94,7 @@ impl Served {
         let _ = stream.write_all(request);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
-        parsed(&bytes)
+        http::answer(&bytes)
     }
 
     /// A request with `headers` (each `Name: value`) and a body.
@@ -173,31 +150,6 @@ impl Drop for Served {
             let _ = thread.join();
         }
     }
-}
-
-fn parsed(bytes: &[u8]) -> Answer {
-    let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").unwrap_or(bytes.len());
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
-    let mut body = bytes.get(end + 4..).unwrap_or_default().to_vec();
-    if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
-        body = unchunked(&body);
-    }
-    Answer { status, head, body }
-}
-
-fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    while let Some(end) = bytes.windows(2).position(|w| w == b"\r\n") {
-        let length = usize::from_str_radix(&String::from_utf8_lossy(&bytes[..end]), 16).unwrap_or(0);
-        let from = end + 2;
-        if length == 0 || bytes.len() < from + length {
-            break;
-        }
-        out.extend_from_slice(&bytes[from..from + length]);
-        bytes = bytes.get(from + length + 2..).unwrap_or_default();
-    }
-    out
 }
 
 pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {

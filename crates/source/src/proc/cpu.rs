@@ -20,6 +20,7 @@ mod beside;
 mod counted;
 mod frequency;
 mod interrupts;
+mod values;
 
 use self::beside::Beside;
 use super::{

@@ -6,9 +6,9 @@ use libdeflater::{Crc, Decompressor, crc32};
 use super::{FOOT, Known, MAGIC, PROMISE, Parsed, header, parse};
 use crate::{
     Error,
+    frame::{Begun, Bounds, InOrder},
     input::Reader,
     job::{Job, Task},
-    unpack::{Begun, Bounds, InOrder},
     zst::word,
 };
 

@@ -5,7 +5,7 @@ use std::io;
 use libdeflater::{Compressor, crc32};
 
 use super::{EXTRA, FOOT, MAGIC, PART, PROMISE};
-use crate::{Error, Level, Output, compress::Container, engine::Worker, job::Job};
+use crate::{Error, Level, Output, container::Container, engine::Worker, job::Job};
 
 /// Bytes of our header.
 const HEAD: usize = 10 + 2 + 4 + 9;

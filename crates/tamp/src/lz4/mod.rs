@@ -29,5 +29,5 @@ pub(crate) mod flag {
 
 /// The checksum of a descriptor.
 pub(crate) fn header_sum(descriptor: &[u8]) -> u8 {
-    (crate::xxh32::xxh32(descriptor) >> 8) as u8
+    (twox_hash::XxHash32::oneshot(0, descriptor) >> 8) as u8
 }

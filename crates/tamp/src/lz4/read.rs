@@ -1,13 +1,13 @@
 //! How LZ4 is read: blocks that are independent go to workers, others are decoded in order.
 
 use lzzzz::lz4;
+use twox_hash::XxHash32;
 
 use super::{LEGACY, MAGIC, STORED, flag, header_sum};
 use crate::{
     Error,
     input::Reader,
     job::{Check, Job, Promise, Task},
-    xxh32::xxh32,
     zst::{long, word},
 };
 
@@ -218,7 +218,7 @@ fn cut(at: u64) -> Error {
 pub(crate) fn decode(job: &mut Job, stored: bool, sum: Option<u32>, history: &[u8]) -> Result<(), Error> {
     let at = job.at;
     let (input, room) = job.sides(job.room);
-    if sum.is_some_and(|sum| sum != xxh32(input)) {
+    if sum.is_some_and(|sum| sum != XxHash32::oneshot(0, input)) {
         return Err(Error::damaged(at, "a block's checksum is wrong"));
     }
     let len = if stored {

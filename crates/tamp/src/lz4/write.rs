@@ -1,18 +1,12 @@
 //! How LZ4 is written.
 
-use std::io;
+use std::{hash::Hasher as _, io};
 
 use lzzzz::{lz4, lz4_hc};
+use twox_hash::XxHash32;
 
 use super::{MAGIC, STORED, flag, header_sum};
-use crate::{
-    Error, Level, Output,
-    compress::Container,
-    engine::Worker,
-    job::Job,
-    level::Lz4Level,
-    xxh32::{Xxh32, xxh32},
-};
+use crate::{Error, Level, Output, container::Container, engine::Worker, job::Job, level::Lz4Level};
 
 /// Makes blocks, each with its length before it and its checksum after it.
 pub(crate) struct Encoder {
@@ -46,7 +40,7 @@ impl Worker<Job> for Encoder {
         if stored {
             body[..len].copy_from_slice(input);
         }
-        let sum = xxh32(&body[..len]);
+        let sum = XxHash32::oneshot(0, &body[..len]);
         body[len..len + 4].copy_from_slice(&sum.to_le_bytes());
         // Blocks are at most 4 MiB.
         let word = len as u32 | if stored { STORED } else { 0 };
@@ -60,13 +54,13 @@ impl Worker<Job> for Encoder {
 pub(crate) struct Frame {
     block: usize,
     content: Option<u64>,
-    sum: Option<Xxh32>,
+    sum: Option<XxHash32>,
 }
 
 impl Frame {
     /// Of blocks of this size, and of so many bytes if that is known.
     pub fn new(block: usize, content: Option<u64>) -> Frame {
-        Frame { block, content, sum: content.is_none().then(Xxh32::default) }
+        Frame { block, content, sum: content.is_none().then(|| XxHash32::with_seed(0)) }
     }
 }
 
@@ -85,14 +79,14 @@ impl Container for Frame {
 
     fn block(&mut self, job: &Job, out: &mut Output) -> io::Result<()> {
         if let Some(sum) = &mut self.sum {
-            sum.update(&job.input[..job.input_len]);
+            sum.write(&job.input[..job.input_len]);
         }
         out.write(job.output())
     }
 
     fn end(&mut self, out: &mut Output) -> io::Result<()> {
         let mut bytes = 0u32.to_le_bytes().to_vec();
-        bytes.extend(self.sum.iter().flat_map(|sum| sum.sum().to_le_bytes()));
+        bytes.extend(self.sum.iter().flat_map(|sum| sum.finish_32().to_le_bytes()));
         out.write(&bytes)
     }
 }

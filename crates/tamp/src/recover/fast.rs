@@ -8,12 +8,11 @@ use crate::{
     Error, Format, Meter, Output,
     decompress::Decoder,
     engine::{self, Sink, Source, Worker},
+    frame::{Begun, Bounds},
     gz,
     input::Reader,
     job::Job,
-    lz4,
-    unpack::{Begun, Bounds},
-    zst,
+    lz4, zst,
 };
 
 use super::{

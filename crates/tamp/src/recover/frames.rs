@@ -3,9 +3,9 @@
 use crate::{
     Error, Format,
     engine::Worker,
+    frame::{Begun, InOrder},
     gz,
     input::Reader,
-    unpack::{Begun, InOrder},
     zst,
 };
 

@@ -1,10 +1,11 @@
 //! LZ4 frames that may be damaged: after a block that is, the next one with a right checksum is looked for.
 
+use twox_hash::XxHash32;
+
 use crate::{
     Error, Format,
     engine::Worker,
     lz4::{Reading, STORED},
-    xxh32::xxh32,
     zst::word,
 };
 
@@ -120,6 +121,6 @@ impl Work<'_> {
             return Ok(false);
         }
         let bytes = self.window.at(at, len + 8)?;
-        Ok(bytes.len() == len + 8 && word(&bytes[4 + len..]) == Some(xxh32(&bytes[4..4 + len])))
+        Ok(bytes.len() == len + 8 && word(&bytes[4 + len..]) == Some(XxHash32::oneshot(0, &bytes[4..4 + len])))
     }
 }

@@ -19,9 +19,9 @@ use crate::{
     Decompress, Error, Format, Meter, Output, Watch, Written,
     decompress::{Decoder, bounds, limits},
     engine::Limits,
+    frame::Bounds,
     input::Reader,
     job::Job,
-    unpack::Bounds,
     zst,
 };
 use fast::{Frames, Listed};

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     Error,
+    frame::{Begun, Bounds},
     input::Reader,
     job::{Job, Task},
-    unpack::{Begun, Bounds},
 };
 
 /// What is known of the frames since the last trailer.

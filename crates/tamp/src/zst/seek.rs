@@ -3,8 +3,9 @@
 //! The table's layout is that of the "Zstandard Seekable Format", version 0.1.0, without checksums. It is believed
 //! only when the trailer before it has its checksum: a table that is wrong would give wrong data silently.
 
+use twox_hash::XxHash32;
+
 use super::{SKIPPABLE, long, word};
-use crate::xxh32::xxh32;
 
 /// The last bits of our trailer's magic number.
 const TRAILER: u32 = SKIPPABLE | 0xD;
@@ -37,7 +38,7 @@ impl Trailer {
         bytes.extend_from_slice(NAME);
         bytes.extend_from_slice(&self.content.to_le_bytes());
         bytes.extend_from_slice(&self.frames.to_le_bytes());
-        bytes.extend_from_slice(&table.map_or(0, xxh32).to_le_bytes());
+        bytes.extend_from_slice(&table.map_or(0, |table| XxHash32::oneshot(0, table)).to_le_bytes());
         bytes
     }
 
@@ -87,7 +88,7 @@ pub(crate) fn find_table(len: u64, read: impl Fn(u64, usize) -> Option<Vec<u8>>)
     let bytes = read(begin, table_len + TRAILER_LEN)?;
     let (trailer, table) = bytes.split_at(TRAILER_LEN);
     let (trailer, sum) = Trailer::parse(trailer)?;
-    if xxh32(table) != sum || trailer.frames != entries as u64 {
+    if XxHash32::oneshot(0, table) != sum || trailer.frames != entries as u64 {
         return None;
     }
     let entries: Vec<Entry> = table[HEAD..table_len - FOOT]

@@ -6,9 +6,9 @@ use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, get_error
 use super::header::Header;
 use crate::{
     Error,
+    frame::{Bounds, InOrder},
     input::Reader,
     job::Job,
-    unpack::{Bounds, InOrder},
 };
 
 /// Bytes that are handed on at a time.

@@ -8,7 +8,7 @@ use super::{
     MAGIC,
     seek::{Entry, Trailer},
 };
-use crate::{Error, Level, Output, compress::Container, engine::Worker, job::Job};
+use crate::{Error, Level, Output, container::Container, engine::Worker, job::Job};
 
 /// Entries of a seek table at most; beyond them (8 TiB of blocks of 2 MiB) it is left out, so that memory is bounded.
 const MOST_ENTRIES: usize = 4 << 20;

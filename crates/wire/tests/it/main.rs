@@ -1,5 +1,6 @@
 //! The client against servers that do not behave.
 
 mod hostile;
-mod liar;
 mod lies;
+
+use fenxi_test_support::liar;

@@ -4,9 +4,9 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
+use fenxi_api::db_report::{Asked, DbReport, Period, groups, periods};
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Scope};
-use fenxi_report::db_report::{Asked, DbReport, Period, groups, periods};
 use fenxi_store::Store;
 
 use super::snapshots;

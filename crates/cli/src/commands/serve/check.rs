@@ -120,7 +120,7 @@ impl Found {
 
     /// What confines a worker here: one is started and asked.
     fn confined(&mut self, store: &Store, args: &ServeArgs, limits: &Limits) -> Vec<String> {
-        let options = Options { cluster: args.engine.cluster(), ..limits.one_engine(true) };
+        let options = Options { backend: args.engine.backend(), ..limits.one_engine(true) };
         let confined = Engine::open(store, &options).and_then(|engine| engine.confined());
         let confined = self.or_problem(confined.map_err(Into::into)).unwrap_or_default();
         self.warnings.extend(confined.iter().filter(|by| by.starts_with("no ")).cloned());

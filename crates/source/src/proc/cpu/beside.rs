@@ -5,19 +5,13 @@
 
 use fenxi_model::{Place, Row, Rows, catalog::cpu, place::F64};
 
-use super::{counted::Counted, frequency::Frequencies, interrupts::Interrupts};
+use super::{
+    counted::Counted,
+    frequency::Frequencies,
+    interrupts::Interrupts,
+    values::{FREQUENCY, N, Values},
+};
 use crate::{Root, Tick};
-
-/// How many columns there are.
-pub const N: usize = 7;
-pub const MINOR_FAULTS: usize = 0;
-pub const MAJOR_FAULTS: usize = 1;
-pub const SWITCHES: usize = 2;
-pub const MIGRATIONS: usize = 3;
-pub const INTERRUPTS: usize = 4;
-pub const CROSS_CALLS: usize = 5;
-/// No rate: that of all CPUs is their mean.
-pub const FREQUENCY: usize = 6;
 
 /// The column of each.
 const COLUMNS: [Place<cpu::Schema, F64>; N] = [
@@ -29,9 +23,6 @@ const COLUMNS: [Place<cpu::Schema, F64>; N] = [
     cpu::cross_calls_per_s,
     cpu::freq_hz,
 ];
-
-/// The columns of one CPU in an interval.
-pub type Values = [Option<f64>; N];
 
 /// Reads them at each sample.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use rustix::{
 };
 
 use super::{
-    beside::{FREQUENCY, MAJOR_FAULTS, MIGRATIONS, MINOR_FAULTS, SWITCHES, Values},
     frequency::{self, Actual},
+    values::{FREQUENCY, MAJOR_FAULTS, MIGRATIONS, MINOR_FAULTS, SWITCHES, Values},
 };
 use crate::{
     Counter, Root, Step, Tick, Width,

@@ -6,7 +6,7 @@
 
 use fenxi_procfs::ProcFile;
 
-use super::beside::{FREQUENCY, Values};
+use super::values::{FREQUENCY, Values};
 use crate::{Root, Tick, perf::Event, proc::scan::number};
 
 const DEVICE: &str = "/sys/bus/event_source/devices/msr";

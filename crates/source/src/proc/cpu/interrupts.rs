@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use fenxi_procfs::SharedFile;
 use rustc_hash::FxHasher;
 
-use super::beside::{CROSS_CALLS, INTERRUPTS, Values};
+use super::values::{CROSS_CALLS, INTERRUPTS, Values};
 use crate::{
     Counter, Root, Step, Tick, Width,
     proc::scan::{lines, next_number, number, words},

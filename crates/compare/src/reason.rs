@@ -1,0 +1,13 @@
+//! Why a comparison is to be believed less, or not at all.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Something to know before believing a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Reason {
+    /// Whether the comparison has no meaning because of it.
+    pub refuses: bool,
+    /// What it is.
+    pub text: String,
+}

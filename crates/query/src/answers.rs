@@ -1,0 +1,160 @@
+//! What answers statements: workers of this machine (`embedded.rs`), or what another crate brings as a [`Backend`].
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use fenxi_store::Store;
+use fenxi_worker::{Cell, Workers};
+
+use crate::{QueryError, Scope, Value};
+
+/// The table of the files that go with a statement.
+pub(crate) const FILES: &str = "fenxi.files";
+/// Makes what answers instead of the workers of this machine, which then only parse.
+pub trait Backend: fmt::Debug + Send + Sync {
+    /// What answers over `store`, at most `answer_bytes` for a statement; it lets `interrupt` know what stops each one.
+    fn open(
+        &self,
+        workers: Workers,
+        store: &Store,
+        answer_bytes: Option<u64>,
+        interrupt: Interrupt,
+    ) -> Box<dyn Answers + Send>;
+}
+
+/// What a column of rows holds that are made here and not read from files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Texts.
+    Text,
+    /// Whole numbers.
+    I64,
+    /// Numbers.
+    F64,
+    /// Truth values.
+    Bool,
+}
+
+/// Who wrote a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// We did: its worker is kept for the next one.
+    Ours,
+    /// Anybody else: it has a worker of its own, which sees the runs asked for and is thrown away.
+    Other,
+}
+
+/// In which SQL a statement is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// In that of questions, which every engine answers.
+    Questions,
+    /// In the engine's own.
+    Own,
+}
+
+/// A statement and what it may see.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// Who wrote it.
+    pub author: Author,
+    /// In which SQL.
+    pub dialect: Dialect,
+    /// Its text.
+    pub sql: &'a str,
+    /// A value for each `$name` in it.
+    pub params: &'a [(&'a str, Value)],
+    /// The runs that it asks about.
+    pub scope: &'a Scope,
+    /// Parquet files that it may read besides, as the table [`FILES`].
+    pub files: &'a [PathBuf],
+}
+
+/// An engine: it answers one statement at a time.
+pub trait Answers {
+    /// Hands the answer to `asked` over the runs of `scope` to `take`, batch by batch; gives the columns. `parts` are the rows of
+    /// the table of the parts of time, where that is mentioned.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the statement or the engine, and what `take` fails with.
+    fn answer(
+        &self,
+        asked: &Asked<'_>,
+        scope: &Scope,
+        parts: Option<&[Vec<Cell>]>,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
+    ) -> Result<SchemaRef, QueryError>;
+
+    /// What confines the processes that answer, in words.
+    ///
+    /// # Errors
+    /// When none can be had.
+    fn confined(&self) -> Result<Vec<String>, QueryError>;
+
+    /// Whether statements may read files besides the runs.
+    fn reads_files(&self) -> bool;
+
+    /// The program that answers and its version; None for the engine of this program.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn program(&self) -> Result<Option<String>, QueryError>;
+
+    /// Prepares for many statements of our own over the same runs, of which `sql` is the text: what they read is held in memory where
+    /// that is worth it.
+    ///
+    /// # Errors
+    /// When it cannot; the statements are answered all the same.
+    fn hold(&self, _sql: &str, _scope: &Scope) -> Result<(), QueryError> {
+        Ok(())
+    }
+
+    /// One of several `engines` for the same store, which answer at the same time and share its threads; None where one is all
+    /// that there may be.
+    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>>;
+}
+
+/// Stops the queries that an engine and those beside it run, from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt {
+    /// What stops the statement of each engine, by its place.
+    stops: Arc<Mutex<BTreeMap<usize, Box<dyn Stops>>>>,
+    place: usize,
+}
+
+/// Stops a statement where it is answered.
+pub trait Stops: Send + Sync + fmt::Debug {
+    /// Stops it; it ends with [`QueryError::Interrupted`].
+    fn stop(&self);
+}
+
+impl Stops for fenxi_worker::Stop {
+    fn stop(&self) {
+        fenxi_worker::Stop::stop(self);
+    }
+}
+
+impl Interrupt {
+    /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
+    pub fn interrupt(&self) {
+        for stop in self.stops.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            stop.stop();
+        }
+    }
+
+    /// What stops the statement that its engine begins now.
+    pub fn set(&self, stop: impl Stops + 'static) {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).insert(self.place, Box::new(stop));
+    }
+
+    /// That of the engine at another place; it is stopped with this one.
+    pub(crate) fn at(&self, place: usize) -> Interrupt {
+        Interrupt { stops: Arc::clone(&self.stops), place }
+    }
+}

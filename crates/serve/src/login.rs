@@ -1,0 +1,188 @@
+//! Authentication of requests: the login page, cookies, bearer tokens.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use axum::{
+    body::to_bytes,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use fenxi_api::Query;
+
+use crate::{
+    access::{Access, Tokens, Who},
+    assets, pages,
+    peer::Peer,
+    reply::Failure,
+    sessions::LONGEST,
+    shared::Shared,
+};
+
+/// Bytes of a filled-in login form.
+const FORM: usize = 8 << 10;
+
+/// Lets in who has a token; who has none is shown the login page, or told.
+pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let Access::Tokens(tokens) = &shared.settings.access else {
+        let who = request.extensions().get::<Peer>().and_then(|p| p.certificate.clone());
+        return named(who, next.run(request).await);
+    };
+    // The front end's program is no secret, and the login page needs its style.
+    if path.starts_with(assets::FOLDER) || path == "/login" || path == "/logout" {
+        return next.run(request).await;
+    }
+    let secret = cookie(request.headers(), &shared.cookie);
+    let mut who = secret.and_then(|s| locked(&shared.door.sessions).who(s, Instant::now()));
+    if who.is_none()
+        && let Some(token) = bearer(request.headers())
+    {
+        who = match attempt(&shared, tokens, &request, token) {
+            Ok(who) => Some(who),
+            Err(failure) => return failure.into_response(),
+        };
+    }
+    match who {
+        Some(who) => named(Some(who), next.run(request).await),
+        None => ask_in(&request),
+    }
+}
+
+fn named(who: Option<String>, mut response: Response) -> Response {
+    if let Some(who) = who {
+        response.extensions_mut().insert(Who(who));
+    }
+    response
+}
+
+/// What is said to who has no session: pages lead to the login page, programs get an error.
+fn ask_in(request: &Request) -> Response {
+    let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
+    let is_page = request.method() == Method::GET && pages::is_page(request.uri().path());
+    if !is_page {
+        let mut response =
+            Failure::new(StatusCode::UNAUTHORIZED, "log in, or send a token as a bearer").into_response();
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
+    }
+    if request.headers().get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+        return pages::bounce(path);
+    }
+    let next = Query::of([("next".to_owned(), path.to_owned())]).text();
+    pages::see(&format!("/login?{next}"))
+}
+
+/// Whose token it is, unless its sender was wrong too often.
+fn attempt(shared: &Shared, tokens: &Tokens, request: &Request, token: &str) -> Result<String, Failure> {
+    let address = request.extensions().get::<Peer>().map_or([0, 0, 0, 0].into(), |p| p.address.ip());
+    let mut attempts = locked(&shared.door.attempts);
+    if !attempts.may(address, Instant::now()) {
+        return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens; wait a minute"));
+    }
+    let who = tokens.who(token).map(str::to_owned);
+    who.ok_or_else(|| {
+        attempts.wrong(address);
+        Failure::new(StatusCode::UNAUTHORIZED, "this is not the token")
+    })
+}
+
+/// `GET /login`.
+pub(crate) async fn page(State(shared): State<Shared>, request: Request) -> Response {
+    let query = Query::parse(request.uri().query().unwrap_or_default());
+    match shared.settings.access {
+        Access::Open => pages::see("/"),
+        Access::Tokens(_) => pages::login(&shared.assets, StatusCode::OK, next_path(&query), None),
+    }
+}
+
+/// `POST /login`: the filled-in form.
+pub(crate) async fn login(State(shared): State<Shared>, request: Request) -> Response {
+    let Access::Tokens(tokens) = &shared.settings.access else { return pages::see("/") };
+    let (head, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, FORM).await else {
+        return Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large").into_response();
+    };
+    let form = Query::parse(&String::from_utf8_lossy(&body));
+    let request = Request::from_parts(head, ().into());
+    let next = next_path(&form);
+    match attempt(&shared, tokens, &request, form.get("token").unwrap_or_default().trim()) {
+        Ok(who) => {
+            let Some(secret) = locked(&shared.door.sessions).begin(&who, Instant::now()) else {
+                return Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers").into_response();
+            };
+            let mut response = named(Some(who), pages::see(next));
+            set_cookie(&shared, &mut response, &request, &secret, LONGEST.as_secs());
+            response
+        }
+        Err(failure) => {
+            let limited = failure.into_response().status() == StatusCode::TOO_MANY_REQUESTS;
+            let (status, said) = if limited {
+                (StatusCode::TOO_MANY_REQUESTS, "There were too many wrong tokens. Wait a minute.")
+            } else {
+                (StatusCode::UNAUTHORIZED, "This is not the token.")
+            };
+            pages::login(&shared.assets, status, next, Some(said))
+        }
+    }
+}
+
+/// `POST /logout`.
+pub(crate) async fn logout(State(shared): State<Shared>, request: Request) -> Response {
+    if let Some(secret) = cookie(request.headers(), &shared.cookie) {
+        locked(&shared.door.sessions).end(secret);
+    }
+    let mut response = pages::see("/login");
+    set_cookie(&shared, &mut response, &request, "", 0);
+    response
+}
+
+/// Where to go after the login: a path of this server and nothing else.
+fn next_path(query: &Query) -> &str {
+    let path = query.get("next").unwrap_or("/");
+    let is_here = path.starts_with('/') && !path[1..].starts_with(['/', '\\']) && path.bytes().all(|b| b > b' ');
+    if is_here { path } else { "/" }
+}
+
+fn set_cookie(shared: &Shared, response: &mut Response, request: &Request, secret: &str, age_s: u64) {
+    // A proxy that encrypts shows in where the form was sent from.
+    let origin = request.headers().get(header::ORIGIN).and_then(|o| o.to_str().ok()).unwrap_or_default();
+    let secure = if shared.settings.tls.is_some() || origin.starts_with("https://") { "; Secure" } else { "" };
+    let cookie = format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age_s}{secure}", shared.cookie);
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok());
+    all.flat_map(|v| v.split(';')).find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_on_leads_nowhere_else() {
+        let next = |text: &str| next_path(&Query::of([("next".to_owned(), text.to_owned())])).to_owned();
+        assert_eq!(next("/run?run=a"), "/run?run=a");
+        for foreign in ["//evil.example", "/\\evil.example", "https://evil.example", "run", "/a\r\nSet-Cookie: x"] {
+            assert_eq!(next(foreign), "/", "{foreign:?}");
+        }
+    }
+}

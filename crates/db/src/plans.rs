@@ -6,7 +6,11 @@
 
 use std::fmt::Write as _;
 
-use fenxi_model::{Micros, Rows, catalog::db_plan, plan::{Plan, difference}};
+use fenxi_model::{
+    Micros, Rows,
+    catalog::db_plan,
+    plan::{Plan, difference},
+};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
@@ -186,7 +190,8 @@ impl Plans {
             Ok(explained) => explained,
             Err(why) => {
                 if !std::mem::replace(&mut self.has_noted, true) {
-                    let message = format!("plans of some statements are not seen, as of `{}`: {why}", short(&heavy.form));
+                    let message =
+                        format!("plans of some statements are not seen, as of `{}`: {why}", short(&heavy.form));
                     rows.note(about.server, None, &message);
                 }
                 return;
@@ -229,7 +234,9 @@ const NAMING: (&[&str], &[u16]) = (&["42501", "42P01"], &[1044, 1142, 1143, 1146
 /// Why a server does not explain a statement, without the statement.
 pub fn why(error: &ClientError) -> String {
     match error.server() {
-        Some(server) if NAMING.0.contains(&server.sqlstate()) || NAMING.1.contains(&server.number) => server.message.clone(),
+        Some(server) if NAMING.0.contains(&server.sqlstate()) || NAMING.1.contains(&server.number) => {
+            server.message.clone()
+        }
         Some(server) => format!("the server refuses to explain it (SQLSTATE {}, {})", server.sqlstate(), server.number),
         None => "the connection was lost".to_owned(),
     }

@@ -140,7 +140,8 @@ pub fn heavy(grown: &[Grown], texts: &FxHashMap<Box<str>, Text>, s: f64, dt: f64
     let mut sums: FxHashMap<(&str, &str), (f64, f64, &Grown, &Text)> = FxHashMap::default();
     for one in grown {
         let Some(text) = texts.get(&one.id).filter(|text| text.digest != OWN) else { continue };
-        let (calls, time) = (one.growth.first().copied().unwrap_or_default(), one.growth.get(1).copied().unwrap_or_default());
+        let (calls, time) =
+            (one.growth.first().copied().unwrap_or_default(), one.growth.get(1).copied().unwrap_or_default());
         let sum = sums.entry((&one.key.database, &text.digest)).or_insert((0.0, 0.0, one, text));
         sum.0 += calls;
         sum.1 += time;
@@ -148,15 +149,16 @@ pub fn heavy(grown: &[Grown], texts: &FxHashMap<Box<str>, Text>, s: f64, dt: f64
             sum.2 = one;
         }
     }
-    let statement = |((database, digest), (calls, time, most, text)): ((&str, &str), (f64, f64, &Grown, &Text))| Heavy {
-        id: most.id.to_string(),
-        digest: digest.to_owned(),
-        form: text.form.clone(),
-        database: database.to_owned(),
-        user: most.key.user.clone(),
-        running: time * s / dt,
-        mean_ms: (calls > 0.0).then(|| time * s * 1e3 / calls),
-    };
+    let statement =
+        |((database, digest), (calls, time, most, text)): ((&str, &str), (f64, f64, &Grown, &Text))| Heavy {
+            id: most.id.to_string(),
+            digest: digest.to_owned(),
+            form: text.form.clone(),
+            database: database.to_owned(),
+            user: most.key.user.clone(),
+            running: time * s / dt,
+            mean_ms: (calls > 0.0).then(|| time * s * 1e3 / calls),
+        };
     sums.into_iter().map(statement).collect()
 }
 

@@ -111,7 +111,8 @@ impl Plan {
 
     /// Its shape: a line for each node, two blanks for each level.
     pub fn shape(&self) -> String {
-        let lines: Vec<_> = self.merged().iter().map(|(depth, line)| format!("{}{line}", "  ".repeat(*depth))).collect();
+        let lines: Vec<_> =
+            self.merged().iter().map(|(depth, line)| format!("{}{line}", "  ".repeat(*depth))).collect();
         lines.join("\n")
     }
 
@@ -132,8 +133,11 @@ impl Plan {
                 continue;
             }
             let parts = self.below(at, node.depth);
-            let tables: Option<Vec<_>> = parts.iter().map(|(from, to)| partitions_of(&self.nodes[*from..*to])).collect();
-            let Some(table) = tables.filter(|tables| tables.windows(2).all(|pair| pair[0] == pair[1])) else { continue };
+            let tables: Option<Vec<_>> =
+                parts.iter().map(|(from, to)| partitions_of(&self.nodes[*from..*to])).collect();
+            let Some(table) = tables.filter(|tables| tables.windows(2).all(|pair| pair[0] == pair[1])) else {
+                continue;
+            };
             let (Some(table), Some((_, end))) = (table.first(), parts.last()) else { continue };
             let by_cost = |(from, _): &&(usize, usize)| self.nodes[*from].cost.unwrap_or_default();
             let costliest = parts.iter().max_by(|a, b| by_cost(a).total_cmp(&by_cost(b)));
@@ -183,7 +187,11 @@ impl Plan {
 
 /// A number in a few characters.
 fn brief(value: f64) -> String {
-    if value.abs() >= 1e6 || value.fract() == 0.0 || value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+    if value.abs() >= 1e6 || value.fract() == 0.0 || value.abs() >= 100.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    }
 }
 
 /// The table of which the scans in some nodes read a partition each: PostgreSQL calls them `NAME_1`, `NAME_2`.
@@ -191,7 +199,10 @@ fn partitions_of(nodes: &[Node]) -> Option<&str> {
     let mut found = None;
     for node in nodes.iter().filter(|node| !node.relation.is_empty()) {
         let (table, number) = node.alias.rsplit_once('_')?;
-        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) || found.is_some_and(|known| known != table) {
+        if number.is_empty()
+            || !number.bytes().all(|byte| byte.is_ascii_digit())
+            || found.is_some_and(|known| known != table)
+        {
             return None;
         }
         found = Some(table);

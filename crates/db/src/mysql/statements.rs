@@ -110,9 +110,7 @@ impl Statements {
         let texts = &mut self.texts;
         client.each(&sql, &mut |row| {
             if let (Some(digest), Some(text)) = (row.text(0), row.text(1)) {
-                texts
-                    .entry(digest.into())
-                    .or_insert_with(|| normal(text));
+                texts.entry(digest.into()).or_insert_with(|| normal(text));
             }
         })?;
         Ok(())

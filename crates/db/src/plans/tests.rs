@@ -5,7 +5,14 @@ use crate::{moment::Interval, statements::Text};
 
 fn heavy(running: f64, mean_ms: f64) -> Heavy {
     let text = Text::of("SELECT a FROM t WHERE id = 7", Quotes::Standard, false);
-    Heavy { digest: text.digest, form: text.form, database: "d".into(), running, mean_ms: Some(mean_ms), ..Heavy::default() }
+    Heavy {
+        digest: text.digest,
+        form: text.form,
+        database: "d".into(),
+        running,
+        mean_ms: Some(mean_ms),
+        ..Heavy::default()
+    }
 }
 
 fn about(seconds: i64, is_last: bool) -> About<'static> {

@@ -7,7 +7,11 @@
 
 use std::time::{Duration, Instant};
 
-use fenxi_model::{Rows, plan::Plan, statement::{Quotes, hidden}};
+use fenxi_model::{
+    Rows,
+    plan::Plan,
+    statement::{Quotes, hidden},
+};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
@@ -29,9 +33,24 @@ const TEXTS: usize = 200;
 
 /// Settings of roles and databases that a plan depends on: whole names, or what they begin with.
 const PLANNER: &[&str] = &[
-    "search_path", "work_mem", "hash_mem_multiplier", "enable_", "seq_page_cost", "random_page_cost", "cpu_", "parallel_",
-    "effective_cache_size", "min_parallel_", "max_parallel_workers", "from_collapse_limit", "join_collapse_limit", "geqo",
-    "cursor_tuple_fraction", "constraint_exclusion", "debug_parallel_query", "force_parallel_mode",
+    "search_path",
+    "work_mem",
+    "hash_mem_multiplier",
+    "enable_",
+    "seq_page_cost",
+    "random_page_cost",
+    "cpu_",
+    "parallel_",
+    "effective_cache_size",
+    "min_parallel_",
+    "max_parallel_workers",
+    "from_collapse_limit",
+    "join_collapse_limit",
+    "geqo",
+    "cursor_tuple_fraction",
+    "constraint_exclusion",
+    "debug_parallel_query",
+    "force_parallel_mode",
 ];
 
 /// Executions that sessions did last, which PostgreSQL numbers since 14.
@@ -112,7 +131,13 @@ impl Wanted {
 }
 
 /// Looks at plans, and tells them.
-pub fn look(server: &Server, wanted: &[Wanted], texts: &Texts, plans: &mut Plans, (about, rows): (&About<'_>, &mut Rows)) {
+pub fn look(
+    server: &Server,
+    wanted: &[Wanted],
+    texts: &Texts,
+    plans: &mut Plans,
+    (about, rows): (&About<'_>, &mut Rows),
+) {
     let began = Instant::now();
     let mut session: Option<Session> = None;
     for one in wanted {
@@ -257,7 +282,9 @@ impl Session {
 /// Sets what held at the login.
 fn reset(name: &str) -> String {
     let name = name.replace('\'', "''");
-    format!("{MARK} SELECT pg_catalog.set_config(name, reset_val, false) FROM pg_catalog.pg_settings WHERE name = '{name}'")
+    format!(
+        "{MARK} SELECT pg_catalog.set_config(name, reset_val, false) FROM pg_catalog.pg_settings WHERE name = '{name}'"
+    )
 }
 
 /// A line of a plan without the values in its condition.

@@ -212,7 +212,8 @@ impl Sessions {
                 session.statement = texts.get(session.query_id.as_str()).cloned();
                 unknown |= session.statement.is_none() && !session.query_id.is_empty();
             } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
-                session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| learned(text, new)).clone());
+                session.statement =
+                    Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| learned(text, new)).clone());
             }
         })?;
         if unknown {
@@ -230,7 +231,8 @@ impl Sessions {
     /// Lets plans be asked for of texts that are new.
     fn tell_examples(&mut self, server: &Server, sample: &Sample) {
         for (statement, text) in self.new.drain(..) {
-            let is_its = |session: &&Session| session.statement.as_ref().is_some_and(|its| its.digest == statement.digest);
+            let is_its =
+                |session: &&Session| session.statement.as_ref().is_some_and(|its| its.digest == statement.digest);
             if let Some(session) = sample.sessions().iter().find(is_its) {
                 server.told().keep_example(&statement.digest, &text, &session.database);
             }

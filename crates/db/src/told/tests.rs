@@ -11,8 +11,14 @@ fn an_example_has_all_its_values_and_is_kept_once() {
         told.examples.get(&statement.digest).map(|example| example.text.clone())
     };
     assert_eq!(keep("SELECT * FROM t WHERE a = $1"), None);
-    assert_eq!(keep("SELECT * FROM t WHERE a = '$1' AND b = 1"), Some("SELECT * FROM t WHERE a = '$1' AND b = 1".into()));
-    assert_eq!(keep("SELECT * FROM t WHERE a = '5' AND b = 3"), Some("SELECT * FROM t WHERE a = '$1' AND b = 1".into()));
+    assert_eq!(
+        keep("SELECT * FROM t WHERE a = '$1' AND b = 1"),
+        Some("SELECT * FROM t WHERE a = '$1' AND b = 1".into())
+    );
+    assert_eq!(
+        keep("SELECT * FROM t WHERE a = '5' AND b = 3"),
+        Some("SELECT * FROM t WHERE a = '$1' AND b = 1".into())
+    );
     assert_eq!(keep("ALTER USER x PASSWORD 'y'"), None);
 }
 
@@ -20,5 +26,7 @@ fn an_example_has_all_its_values_and_is_kept_once() {
 fn what_was_prepared_in_sql_is_its_statement() {
     assert_eq!(body("PREPARE q(int) AS SELECT $1 as x"), "SELECT $1 as x");
     assert_eq!(body("SELECT 1 AS x"), "SELECT 1 AS x");
-    assert!(is_planned("prepare q as (select 1)") && !is_planned("prepare transaction 'x'") && !is_planned("ALTER USER a"));
+    assert!(
+        is_planned("prepare q as (select 1)") && !is_planned("prepare transaction 'x'") && !is_planned("ALTER USER a")
+    );
 }

@@ -67,7 +67,9 @@ fn postgres(server: &Server, name: &str) -> Client {
     for sql in ORDERS {
         client.run(sql).unwrap();
     }
-    client.run("INSERT INTO orders SELECT i, i % 1000, 'done', 'some words' FROM generate_series(1, 100000) i").unwrap();
+    client
+        .run("INSERT INTO orders SELECT i, i % 1000, 'done', 'some words' FROM generate_series(1, 100000) i")
+        .unwrap();
     client.run("ANALYZE").unwrap();
     client
 }
@@ -89,8 +91,15 @@ fn five_of_postgres(server: &Server) -> Vec<String> {
     };
     run("dropped", BY_CUSTOMER, &["DROP INDEX orders_customer"]);
     // What is known of the values is wrong.
-    run("statistics", BY_CUSTOMER, &["ALTER TABLE orders ALTER customer SET (n_distinct = 1)", "UPDATE pg_statistic SET stanumbers1 = NULL, \
-         stakind1 = 0, stavalues1 = NULL, stadistinct = 1 WHERE starelid = 'orders'::regclass AND staattnum = 2"]);
+    run(
+        "statistics",
+        BY_CUSTOMER,
+        &[
+            "ALTER TABLE orders ALTER customer SET (n_distinct = 1)",
+            "UPDATE pg_statistic SET stanumbers1 = NULL, \
+         stakind1 = 0, stavalues1 = NULL, stadistinct = 1 WHERE starelid = 'orders'::regclass AND staattnum = 2",
+        ],
+    );
     run("parameter", BY_CUSTOMER, &["ALTER DATABASE parameter SET random_page_cost = 100000"]);
     // A table that was small when it was analysed.
     run(
@@ -126,7 +135,10 @@ fn plans_of_postgresql_that_change_are_named_with_the_relation() {
     let Some(server) = Server::postgres_with(STATEMENTS) else { return };
     let all = five_of_postgres(&server);
     for told in &all {
-        assert!(told.starts_with("orders: bitmap heap scan using orders_customer → ") && told.ends_with("sequential scan"), "{all:?}");
+        assert!(
+            told.starts_with("orders: bitmap heap scan using orders_customer → ") && told.ends_with("sequential scan"),
+            "{all:?}"
+        );
     }
 }
 
@@ -141,7 +153,8 @@ fn plans_of_every_version_of_postgresql_are_seen() {
         let bin = readable(&programs, folder.path()).join("bin");
         let server = Server::postgres_of(&bin, &bin.join("postgres"), &MORE);
         postgres(&server, "shop");
-        let rows = observed(&server, "shop", BY_CUSTOMER, |client| _ = client.run("DROP INDEX orders_customer").unwrap());
+        let rows =
+            observed(&server, "shop", BY_CUSTOMER, |client| _ = client.run("DROP INDEX orders_customer").unwrap());
         let told = change(&rows, "select count(v)");
         assert_eq!(told, "orders: bitmap heap scan using orders_customer → sequential scan", "{version}");
         no_statement_of_ours(&rows);
@@ -154,7 +167,9 @@ fn a_constant_plan_and_what_moves_by_itself_are_no_change() {
     postgres(&server, "constant");
     let rows = observed(&server, "constant", BY_CUSTOMER, |client| {
         // A few more rows of all customers, and statistics that know it.
-        client.run("INSERT INTO orders SELECT i, i % 1000, 'done', 'w' FROM generate_series(100001, 105000) i").unwrap();
+        client
+            .run("INSERT INTO orders SELECT i, i % 1000, 'done', 'w' FROM generate_series(100001, 105000) i")
+            .unwrap();
         client.run("ANALYZE").unwrap();
         client.run("ANALYZE").unwrap();
     });
@@ -231,7 +246,11 @@ fn five_of_mysql(server: &Server) -> Vec<String> {
         &["SET SESSION sql_mode = ''", "UPDATE orders SET customer = 7", "ANALYZE TABLE orders"],
     );
     run("parameter", BY_CUSTOMER, &["ALTER TABLE orders ALTER INDEX orders_customer IGNORED"]);
-    run("loaded", BY_CUSTOMER, &["INSERT INTO orders SELECT id + 10000000, 7, status, v FROM orders", "ANALYZE TABLE orders"]);
+    run(
+        "loaded",
+        BY_CUSTOMER,
+        &["INSERT INTO orders SELECT id + 10000000, 7, status, v FROM orders", "ANALYZE TABLE orders"],
+    );
     all
 }
 

@@ -4,8 +4,20 @@ use super::{Node, outside, without_values};
 
 /// What lines below a node are kept.
 const DETAILS: &[&str] = &[
-    "Index Cond: ", "Filter: ", "Recheck Cond: ", "Hash Cond: ", "Merge Cond: ", "Join Filter: ", "Sort Key: ", "Group Key: ",
-    "Cache Key: ", "Sort Method: ", "Rows Removed by Filter: ", "Workers Planned: ", "Heap Fetches: ", "Order By: ",
+    "Index Cond: ",
+    "Filter: ",
+    "Recheck Cond: ",
+    "Hash Cond: ",
+    "Merge Cond: ",
+    "Join Filter: ",
+    "Sort Key: ",
+    "Group Key: ",
+    "Cache Key: ",
+    "Sort Method: ",
+    "Rows Removed by Filter: ",
+    "Workers Planned: ",
+    "Heap Fetches: ",
+    "Order By: ",
 ];
 /// Of these, those without a condition.
 const FIGURES: &[&str] = &["Sort Method: ", "Rows Removed by Filter: ", "Workers Planned: ", "Heap Fetches: "];
@@ -52,7 +64,9 @@ fn behind(text: &str, words: &str) -> Option<f64> {
 }
 
 fn detail(line: &str, nodes: &mut [Node]) {
-    let (Some(node), Some(key)) = (nodes.last_mut(), DETAILS.iter().find(|key| line.starts_with(**key))) else { return };
+    let (Some(node), Some(key)) = (nodes.last_mut(), DETAILS.iter().find(|key| line.starts_with(**key))) else {
+        return;
+    };
     if node.details.len() < MOST.0 {
         let value = &line[key.len()..];
         let value = if FIGURES.contains(key) { value.to_owned() } else { without_values(value) };

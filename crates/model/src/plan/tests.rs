@@ -101,7 +101,9 @@ fn the_table_of_mysql_has_ways_keys_and_what_is_done_besides() {
 
 #[test]
 fn no_text_is_too_odd() {
-    for text in ["", "x", "  (cost=", "->", "a on  (cost=..", "\"  on  (cost=1..2 rows=", "→ using ü on é  (cost=1..2 rows=3)"] {
+    for text in
+        ["", "x", "  (cost=", "->", "a on  (cost=..", "\"  on  (cost=1..2 rows=", "→ using ü on é  (cost=1..2 rows=3)"]
+    {
         let _ = Plan::of_postgres(text).map(|plan| (plan.tree(), plan.hash()));
         let _ = Plan::of_table(text).map(|plan| plan.tree());
         let _ = difference(text, "y");

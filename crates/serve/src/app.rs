@@ -17,7 +17,7 @@ use tower_http::{
 };
 
 use crate::{
-    Settings, ask, assets, audit, change, files, guard, connections::House, live, login, metrics, openapi, pages,
+    Settings, ask, assets, audit, change, connections::House, files, guard, live, login, metrics, openapi, pages,
     reply::Failure, shared::Shared,
 };
 

@@ -33,7 +33,6 @@ use crate::{
     client_timeout::{Receiving, Sending},
     connections::{Bounds, Guest, House, Seat},
     live,
-    client_timeout::{Receiving, Sending},
     peer::{Peer, is_loopback},
     reply::Failure,
     wire::Wire,

@@ -8,12 +8,12 @@ use crate::{
     Settings,
     access::Door,
     assets::Assets,
-    response_budget::Room,
     connections::House,
     live::Samplers,
     metrics::Metrics,
     pool::{Log, Pool},
     queue::Turns,
+    response_budget::Room,
 };
 
 /// What all requests share.

@@ -71,8 +71,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         missing.push(("threads of sessions", "thread_handling is pool-of-threads, where a session has no thread"));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
-    let readings =
-        statements::Statements::of(&having, server).into_iter().chain(readings).map(Due::new).collect();
+    let readings = statements::Statements::of(&having, server).into_iter().chain(readings).map(Due::new).collect();
     Ok(Box::new(Mysql {
         server: server.clone(),
         locks: Locks::new(&having),

@@ -364,8 +364,8 @@ impl Postgres {
         if self.having.has("pg_stat_activity", "query_id") {
             plans::find_examples(&mut self.client, &self.server, &mut wanted)?;
         }
-        if let Some(Seen { elsewhere, statements, .. }) = &mut self.statements {
-            texts.learn(elsewhere.as_mut().unwrap_or(&mut self.client), statements.view(), &wanted)?;
+        if let Some(Seen { other, statements, .. }) = &mut self.statements {
+            texts.learn(other.as_mut().unwrap_or(&mut self.client), statements.view(), &wanted)?;
         }
         plans::look(&self.server, &wanted, texts, plans, (about, rows));
         Ok(())

@@ -290,7 +290,8 @@ impl Sessions {
                 continue;
             };
             let key = if self.has_ids { session.query_id.as_str() } else { text };
-            session.statement = Some(self.texts.entry(key.into()).or_insert_with(|| learned(text, &mut self.new)).clone());
+            session.statement =
+                Some(self.texts.entry(key.into()).or_insert_with(|| learned(text, &mut self.new)).clone());
         }
         if is_unknown && looker.may_ask() {
             self.learn_statements(client, into)?;

@@ -42,6 +42,7 @@ mod posted;
 #[cfg(test)]
 mod printed;
 mod stamp;
+mod tally;
 mod terminal;
 mod utf16;
 mod zone;
@@ -83,10 +84,11 @@ pub use join::Join;
 pub use layout::{Field, Layout, col};
 pub use near::{Near, lacks, nearest};
 pub use number::{grouped, number, scaled};
-pub use out::{Gathered, Out, Tally};
+pub use out::{Gathered, Out};
 pub use overrun::{overrun, overrun_in, survey};
 pub use own::{JsonRows, TextFormat, Wrong, check, draft};
 pub use stamp::{Stamp, When, stamp};
+pub use tally::Tally;
 pub use zone::zone_named;
 
 /// Every format that is understood, family by family.

@@ -10,7 +10,6 @@ use crate::{
     activity,
     moment::Interval,
     sample::{Sample, Session, some},
-    told::{BySample, add_sampled},
 };
 
 /// An activity, and whose.

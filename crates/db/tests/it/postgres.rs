@@ -254,7 +254,8 @@ fn who_may_not_see_is_told_what_helps() {
     let mut observation = begin(&url, 10).unwrap();
     observation.go_on(2.2);
     let rows = observation.end();
-    for told in ["GRANT pg_monitor TO mon", "statements of others are not seen"] {
+    // Sessions are read from the server's memory where that is allowed; its counters need the role.
+    for told in ["GRANT pg_monitor", "statements of others are not seen"] {
         assert!(notes(&rows).iter().any(|note| note.contains(told)), "{told}: {:?}", notes(&rows));
     }
 }

@@ -1,3 +1,5 @@
+//! When plans are looked at, and which rows and events follow, on plans and statements made here.
+
 use fenxi_model::statement::Quotes;
 
 use super::*;

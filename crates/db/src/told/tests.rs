@@ -1,3 +1,5 @@
+//! Which executions are kept as examples, and which statements have a plan.
+
 use fenxi_model::statement::Quotes;
 
 use super::*;

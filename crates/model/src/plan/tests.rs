@@ -1,3 +1,5 @@
+//! Shapes, trees and differences of plans as PostgreSQL, MariaDB and MySQL print them.
+
 use super::*;
 
 /// EXPLAIN of PostgreSQL 15.18.

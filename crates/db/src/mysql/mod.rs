@@ -6,7 +6,6 @@ mod locks;
 pub mod memory;
 mod metadata;
 pub mod own;
-mod plans;
 mod poller;
 mod readings;
 mod replication;

@@ -8,7 +8,6 @@ mod mysql;
 mod mysql_versions;
 mod observe;
 mod oracles;
-mod plans;
 mod pooler;
 mod postgres;
 mod resets;

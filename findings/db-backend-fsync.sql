@@ -9,7 +9,7 @@
 -- no: db_checkpoint server=localhost backend_fsyncs=0 *40
 --
 -- no: db_checkpoint server=localhost backend_buffers_per_s=300 *40
--- A single one: the documentation of PostgreSQL says that the checkpointer does it normally.
+-- A single one: by the documentation of PostgreSQL the checkpointer does it normally.
 SELECT run, host, server, CAST(sum(backend_fsyncs) AS BIGINT) AS n
 FROM db_checkpoint
 GROUP BY run, host, server

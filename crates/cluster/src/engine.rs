@@ -20,7 +20,7 @@ use crate::{
     connect::{self, ConnectError, Plan, Session, Source, Table},
     gate,
     options::ClusterOptions,
-    said,
+    server_message::{ServerMessage, is_no_file},
     spark::{self, Unportable},
     tables,
 };
@@ -159,19 +159,19 @@ impl Cluster {
     /// An error with the way out, where it is known.
     fn hinted(&self, error: QueryError, dialect: Dialect, sql: &str, is_spark: bool) -> QueryError {
         let QueryError::Sql { message: raw, place: None, hint: None } = error else { return error };
-        let said = said::Said::of(&raw, (dialect == Dialect::Own).then_some(sql));
-        let hint = if said::is_no_file(&raw, is_spark) {
+        let understood = ServerMessage::of(&raw, (dialect == Dialect::Own).then_some(sql));
+        let hint = if is_no_file(&raw, is_spark) {
             let store = tables::store_there(&self.store, &self.options);
             Some(format!(
-                "the cluster looks for the store at {store}; `--engine-store PATH` says where it finds it, and every \
+                "the cluster looks for the store at {store}; `--engine-store PATH` is where it finds it, and every \
                  machine of it must"
             ))
-        } else if said.hint.is_none() && dialect == Dialect::Own {
+        } else if understood.hint.is_none() && dialect == Dialect::Own {
             Some("a statement for a cluster is written in the cluster's own SQL".to_owned())
         } else {
-            said.hint
+            understood.hint
         };
-        QueryError::Sql { message: said.message, place: said.place, hint }
+        QueryError::Sql { message: understood.message, place: understood.place, hint }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The gate before a cluster: a statement of its own SQL is sent as a query or not at all.
+//! The gate before a cluster: a statement in its own SQL is sent as a query or not at all.
 //!
 //! Between parentheses after FROM only a query is allowed, whatever the text is: a command, or a second statement, is an
 //! error of the server's own parser. What a query can do besides reading is known by name: functions that call any

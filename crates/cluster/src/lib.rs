@@ -8,7 +8,7 @@ mod engine;
 mod gate;
 mod options;
 mod rows;
-mod said;
+mod server_message;
 mod spark;
 mod tables;
 

@@ -26,7 +26,7 @@ use crate::{
 /// Bytes of a filled-in login form.
 const FORM: usize = 8 << 10;
 
-/// Lets in who has a token; who has none is shown the login page, or told.
+/// Lets in who has a token; who has none is shown the login page, or gets an error.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let Access::Tokens(tokens) = &shared.settings.access else {
@@ -60,7 +60,7 @@ fn named(who: Option<String>, mut response: Response) -> Response {
     response
 }
 
-/// What is said to who has no session: pages lead to the login page, programs get an error.
+/// The answer to who has no session: pages lead to the login page, programs get an error.
 fn ask_in(request: &Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
     let is_page = request.method() == Method::GET && pages::is_page(request.uri().path());

@@ -2,7 +2,7 @@
 //!
 //! A machine without a server cannot run its test, which is then reported and passes.
 
-#![allow(clippy::print_stderr, reason = "a test says why a server did not start")]
+#![allow(clippy::print_stderr, reason = "a test prints why a server did not start")]
 
 use std::{
     net::TcpListener,

@@ -14,7 +14,7 @@ const START: Micros = Micros(1_795_269_600_000_000);
 pub const SECONDS: i64 = 60;
 /// What `usr` of the whole machine always is, in the first run and in the second.
 pub const USR: [f64; 2] = [31.0, 67.0];
-/// Stands in the second run, in its facts, labels and name, and in no answer about the first.
+/// Is in the second run, in its facts, labels and name, and in no answer about the first.
 pub const OTHER: &str = "canary-of-the-second-run";
 
 /// A question that a run brings with it: its name and the text of its file.

@@ -1,4 +1,4 @@
-//! A real `fenxi serve` in a place of its own, and a client that asks it: shared by the standing adversary and the
+//! A real `fenxi serve` in its own folder, and a client that asks it: shared by the standing adversary and the
 //! tests of the command line.
 //!
 //! Whatever a server might write without being asked has its own folder here (working directory, home, temporary
@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::http;
 
-/// What stands in the environment of every server, and in no answer.
+/// What is in the environment of every server, and in no answer.
 pub const SECRET: &str = "canary-5d1f0c7e-of-the-environment";
 
 /// How a server is started.
@@ -28,7 +28,7 @@ pub struct Place {
     pub program: PathBuf,
     /// The store that it serves.
     pub store: PathBuf,
-    /// A folder of its own, for everything but the store.
+    /// Its own folder, for everything but the store.
     pub folder: PathBuf,
 }
 
@@ -74,7 +74,7 @@ impl Place {
         let stdout = self.folder.join("stdout");
         let stderr = self.folder.join("stderr");
         command.args(args).stdout(fs::File::create(&stdout)?.into_file());
-        // A group of its own: whatever it starts can be found, also when its parent has ended.
+        // A separate group: whatever it starts can be found, also when its parent has ended.
         command.stderr(fs::OpenOptions::new().create(true).append(true).open(&stderr)?.into_file()).process_group(0);
         let mut child = command.spawn()?;
         let begun = Instant::now();
@@ -90,7 +90,7 @@ impl Place {
             }
             if begun.elapsed() > Duration::from_secs(30) {
                 let _ = child.kill();
-                return Err(io::Error::other("fenxi serve said no address within 30 s"));
+                return Err(io::Error::other("fenxi serve printed no address within 30 s"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -238,7 +238,7 @@ impl Drop for Served {
     }
 }
 
-/// `text` as it stands in an address.
+/// `text` as it is written in an address.
 pub fn encoded(text: &str) -> String {
     let one = |b: u8| match b {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(b).to_string(),

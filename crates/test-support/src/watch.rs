@@ -26,7 +26,7 @@ const STRAYS_EVERY: u32 = 50;
 pub struct Tree(BTreeMap<PathBuf, (u32, u64, u64)>);
 
 impl Tree {
-    /// What stands at and below `paths` now. What vanishes meanwhile is left out.
+    /// What is at and below `paths` now. What vanishes meanwhile is left out.
     pub fn of<P: AsRef<Path>>(paths: &[P]) -> Tree {
         let mut tree = Tree::default();
         paths.iter().for_each(|path| tree.add(path.as_ref()));
@@ -88,7 +88,7 @@ fn children(pid: i32) -> Vec<i32> {
     tasks.flat_map(|t| of(t).split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// The processes of the group `root`, whoever their parents are now.
+/// The processes of the group `root`, whatever their parents are now.
 fn of_group(root: i32) -> Vec<i32> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|e| e.file_name().to_string_lossy().parse::<i32>().ok());
@@ -112,7 +112,7 @@ fn share(pid: i32) -> u64 {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = rollup.lines().find_map(|l| l.strip_prefix("Pss:"));
     let kib = line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    // Not told, as by a process that changed its user: then all of it.
+    // Not readable, as by a process that changed its user: then all of it.
     kib.map_or_else(|| resident(pid), |kib| kib * 1024)
 }
 

@@ -22,7 +22,7 @@ use crate::options::Global;
 #[command(
     arg_required_else_help = true,
     after_help = "\
-A description is a file in TOML that says what stands where in a text. In the
+A description is a file in TOML: where in a text which value is. In the
 directory `formats` of the store, `fenxi import` reads by it.
 
 Examples:

@@ -1,7 +1,7 @@
 //! Questions and findings in the words of a cluster: all of them can be written, and where a cluster is given
 //! (`FENXI_TEST_CLUSTER`, as `make test-cluster` does) all of them are answered as this machine answers them.
 
-#![allow(clippy::print_stderr, reason = "a test tells what it compared, and what it could not")]
+#![allow(clippy::print_stderr, reason = "a test prints what it compared, and what it could not")]
 
 mod failures;
 mod many;

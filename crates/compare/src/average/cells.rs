@@ -58,7 +58,7 @@ pub struct Cells {
     over: Vec<Moments>,
     /// Of each cell and column, the value of this run: NaN where it has none.
     now: Vec<f64>,
-    /// Rows had no interval of their own.
+    /// Rows had no interval in them.
     instants: bool,
     runs: usize,
 }

@@ -15,7 +15,7 @@ use super::rule::is_percentile;
 /// Adds the means of the results of all runs, and apart from them their spread; gives the names of those
 /// that are percentiles and left out. The representative run comes first.
 pub fn results(runs: &[Vec<RunResult>], means: &mut Rows, spreads: &mut Rows) -> Vec<String> {
-    // By name and source; the first run says what a result is.
+    // By name and source; the first run defines what a result is.
     let mut found: BTreeMap<(&str, &str), Vec<&RunResult>> = BTreeMap::new();
     for result in runs.iter().flatten() {
         found.entry((&result.name, &result.source)).or_default().push(result);

@@ -60,7 +60,7 @@ pub enum AverageError {
     Store(#[from] StoreError),
 }
 
-/// Averages the runs into a new one. `watch` is told each table as it begins, with its number and how many
+/// Averages the runs into a new one. `watch` is called for each table as it begins, with its number and how many
 /// there are; false ends it.
 ///
 /// # Errors
@@ -212,7 +212,7 @@ fn end(entries: &[RunEntry], spans: &Spans) -> End {
     }
 }
 
-/// Says of what the average was made, and what it lacks.
+/// Records of what the average was made, and what it lacks.
 fn remarks(plan: &Plan<'_>, spans: &Spans, left_out: &[String], rows: &mut Rows) {
     let ids: Vec<&str> = plan.members.iter().map(|m| m.id.as_str()).collect();
     facts::fact(rows, KIND, "runs", &ids.join("\n"));

@@ -117,7 +117,7 @@ impl Seen {
             let is_right = part.share <= 1.0 && part.share * of >= largest - 1e-9;
             assert!(is_right, "{name}: {part:?}, its largest part {largest} of {queue} before");
             assert!(found.finding.min_part.is_none_or(|least| part.share >= least), "{name}: {part:?}");
-            // What is known to be more stands before what is known to be less.
+            // What is known to be more is listed before what is known to be less.
             if found.kind() == Kind::Problem {
                 assert!(part.share <= least + 1e-9, "{name} comes after less: {:#?}", self.diagnosis.found);
                 least = part.share;

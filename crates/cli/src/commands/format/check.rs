@@ -25,7 +25,7 @@ const LONGEST: u64 = 256 << 10;
 #[command(after_help = "\
 Each description is tried on its example and the texts named: it reads them
 without a note, recognises them, leaves the texts of all other formats and
-ordinary ones (of this machine too) alone, tells of garbage, and survives
+ordinary ones (of this machine too) alone, reports garbage, and survives
 damage. The exit status is 1 where anything is wrong.
 
 Examples:

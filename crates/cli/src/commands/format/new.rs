@@ -49,7 +49,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<ExitCode> {
     let Some(draft) = draft(&name, &text) else {
         anyhow::bail!(
             "{}: nothing in it has a form that can be drafted: no header above numbers, no keys with values, no lines that come \
-             again; docs/own-formats.md says how patterns are written, or how a program reads it",
+             again; docs/own-formats.md shows how patterns are written, or how a program reads it",
             args.from.display()
         );
     };

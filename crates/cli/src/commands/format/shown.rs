@@ -129,7 +129,7 @@ fn cells(number: &str, text: &str, by: &str, gives: &str) -> Vec<String> {
     [number, text, by, gives].map(str::to_owned).to_vec()
 }
 
-/// Says how many lines were left out since the last one that is shown.
+/// Adds a row with how many lines were left out since the last one that is shown.
 fn gap(left_out: &mut usize, rows: &mut Vec<Vec<String>>) {
     if *left_out > 0 {
         let lines = plural(*left_out as u64, "line");
@@ -138,7 +138,7 @@ fn gap(left_out: &mut usize, rows: &mut Vec<Vec<String>>) {
     }
 }
 
-/// A row in one line: its table, then what it says.
+/// A row in one line: its table, then its values.
 fn says(row: &RowRead) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => visible(text).into_owned(),
@@ -146,7 +146,7 @@ fn says(row: &RowRead) -> String {
         other => other.to_string(),
     };
     let cell = |name: &str| row.cells.iter().find(|(known, _)| *known == name).map(|(_, value)| plain(value));
-    // What a metric and a result are is said in the order in which people say it.
+    // Metrics and results have the order in which people say them: name, labels, value, unit.
     if matches!(row.table.name, "metric" | "result") {
         let labels = cell("labels").map_or_else(String::new, |labels| format!("{{{labels}}}"));
         let unit = cell("unit").map_or_else(String::new, |unit| format!(" {unit}"));

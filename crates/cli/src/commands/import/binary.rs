@@ -17,7 +17,7 @@ struct Kind {
     magic: &'static [&'static [u8]],
     what: &'static str,
     tool: &'static str,
-    /// What stands before the file's name, and behind it.
+    /// The arguments before the file's name, and behind it.
     arguments: (&'static [&'static str], &'static [&'static str]),
     /// Whether it is an error that the tool is not here; else the file is kept as it is, and a note says what prints it.
     is_needed: bool,

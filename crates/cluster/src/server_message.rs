@@ -1,4 +1,4 @@
-//! What a server said of a statement, in our words: what is wrong, where, and what may have been meant.
+//! A server's message about a statement, in our words: what is wrong, where, and what may have been meant.
 
 use fenxi_query::Place;
 
@@ -7,22 +7,22 @@ const LINES: usize = 5;
 
 /// A server's message, understood.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ServerMessage {
     pub message: String,
     pub place: Option<Place>,
     pub hint: Option<String>,
 }
 
-impl Said {
-    /// Understands what the server said; `own` is the statement when its places are those of a person's text.
-    pub(crate) fn of(raw: &str, own: Option<&str>) -> Said {
+impl ServerMessage {
+    /// Understands the server's message; `own` is the statement when its places are those of a person's text.
+    pub(crate) fn of(raw: &str, own: Option<&str>) -> ServerMessage {
         let raw = raw.trim();
         let (message, rest) = match raw.split_once("SQLSTATE: ") {
             // What follows are places and plans.
             Some((message, rest)) => (message.lines().next().unwrap_or(message).trim_end().to_owned(), rest),
             None => (raw.lines().take(LINES).collect::<Vec<_>>().join("\n"), ""),
         };
-        Said { place: own.and_then(|sql| place(rest, sql)), hint: hint(&message), message }
+        ServerMessage { place: own.and_then(|sql| place(rest, sql)), hint: hint(&message), message }
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn is_no_file(raw: &str, is_spark: bool) -> bool {
         .any(|word| raw.contains(word))
 }
 
-/// A place as it stands behind a message: `; line 2 pos 7;`, `(line 2, pos 7)` or `(line 2, position 8)`.
+/// A place as messages end with it: `; line 2 pos 7;`, `(line 2, pos 7)` or `(line 2, position 8)`.
 fn place(rest: &str, sql: &str) -> Option<Place> {
     let after = &rest[rest.find("line ")? + 5..];
     let (line, after) = number(after)?;
@@ -45,7 +45,7 @@ fn place(rest: &str, sql: &str) -> Option<Place> {
         Some(after) => (number(after)?.0, false),
         None => (number(after.strip_prefix("pos ")?)?.0, true),
     };
-    // The statement stands below a line of ours.
+    // The statement follows a line of ours.
     let line = line.checked_sub(1)?;
     let text = sql.lines().nth(line.checked_sub(1)?)?;
     Some(Place { line, column: column + usize::from(is_first_0), text: text.to_owned() })
@@ -66,11 +66,11 @@ fn hint(message: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Said, is_no_file};
+    use super::{ServerMessage, is_no_file};
     use fenxi_query::QueryError;
 
     fn shown(raw: &str, sql: &str) -> String {
-        let Said { message, place, hint } = Said::of(raw, Some(sql));
+        let ServerMessage { message, place, hint } = ServerMessage::of(raw, Some(sql));
         QueryError::Sql { message, place, hint }.to_string()
     }
 
@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_is_none() {
         let end = "[PARSE_SYNTAX_ERROR] Syntax error at or near end of input. SQLSTATE: 42601 (line 9, pos 1)";
-        assert_eq!(Said::of(end, Some("SELECT (")).place, None);
-        assert_eq!(Said::of("Job aborted\n1\n2\n3\n4\n5\n6", Some("x")).message, "Job aborted\n1\n2\n3\n4");
+        assert_eq!(ServerMessage::of(end, Some("SELECT (")).place, None);
+        assert_eq!(ServerMessage::of("Job aborted\n1\n2\n3\n4\n5\n6", Some("x")).message, "Job aborted\n1\n2\n3\n4");
         assert!(is_no_file("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", true));
     }
 }

@@ -37,7 +37,7 @@
 -- minute); or it was a while ago and left more than died since. Or ten thousand, and full scans go through ten thousand blocks a second,
 -- twice as many as its live rows could fill at a row a block. A table whose vacuum goes on is being worked off.
 WITH tables_seen AS (
-    SELECT run, host, server, d.database AS name_of, relation, CAST(arg_max(dead_rows, t) AS BIGINT) AS dead, CAST(arg_max(live_rows, t) AS BIGINT) AS live, min(dead_rows) AS lowest,
+    SELECT run, host, server, d.database AS name_of, relation, CAST(arg_max(dead_rows, t) AS BIGINT) AS dead, CAST(arg_max(live_rows, t) AS BIGINT) AS live, min(dead_rows) AS fewest,
         arg_max(vacuum_age_s, t) AS age_s, epoch(max(t)) - epoch(min(t)) + min(dt) AS seen_s, coalesce(wmean(rows_updated_per_s, dt), 0) + coalesce(wmean(rows_deleted_per_s, dt), 0) AS dying,
         wmean(full_scans_per_s, dt) AS scans, wmean(coalesce(cache_hits_per_s, 0) + coalesce(cache_misses_per_s, 0), dt) AS blocks, coalesce(wmean(index_scans_per_s, dt), 0) AS look_ups
     FROM db_table d
@@ -48,7 +48,7 @@ WITH tables_seen AS (
 ), judged AS (
     SELECT s.*, CASE
         WHEN dead >= 100000 AND coalesce(t.is_off, false) THEN 'autovacuum is off'
-        WHEN dead >= 100000 AND lowest >= live AND (age_s > 300 OR age_s IS NULL AND seen_s >= 300) AND NOT EXISTS (
+        WHEN dead >= 100000 AND fewest >= live AND (age_s > 300 OR age_s IS NULL AND seen_s >= 300) AND NOT EXISTS (
             SELECT 1 FROM db_progress p WHERE p.run = s.run AND p.host = s.host AND p.server IS NOT DISTINCT FROM s.server AND p.command = 'VACUUM' AND p.relation = s.relation)
             THEN coalesce(concat('the last vacuum was ', CAST(CAST(age_s AS BIGINT) AS VARCHAR), ' s ago'), 'it was never vacuumed')
         WHEN dead >= 100000 AND age_s <= 300 AND age_s >= 5 AND dead > 2 * dying * (age_s + 10) + 10000 THEN concat('a vacuum ', CAST(CAST(age_s AS BIGINT) AS VARCHAR), ' s ago could not remove them')

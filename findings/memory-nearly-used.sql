@@ -1,7 +1,7 @@
 -- title: Almost no memory is available
 -- severity: warning
 -- section: memory
--- says: Available memory fell to {lowest:B} of {total:B}, and was below 5 % for {low_s:s} of {seen_s:s}.
+-- says: Available memory fell to {minimum:B} of {total:B}, and was below 5 % for {low_s:s} of {seen_s:s}.
 -- advice: Any growth means reclaim, swapping or an OOM kill. Check which processes hold the memory; unused huge pages count too.
 -- ask: memory-breakdown
 -- impact: low_s / seen_s of the time
@@ -20,12 +20,12 @@ WITH left_over AS (
         coalesce(total_bytes, used_bytes + coalesce(available_bytes, free_bytes + coalesce(buffers_bytes, 0) + cached_bytes)) AS total_bytes
     FROM mem
 ), hosts AS (
-    SELECT run, host, min(available_bytes) AS lowest, max(total_bytes) AS total,
+    SELECT run, host, min(available_bytes) AS minimum, max(total_bytes) AS total,
         sum(CASE WHEN available_bytes < 0.05 * total_bytes THEN dt ELSE 0 END) AS low_s, sum(dt) AS seen_s
     FROM left_over
     GROUP BY run, host
 )
-SELECT run, host, lowest, total, low_s, seen_s
+SELECT run, host, minimum, total, low_s, seen_s
 FROM hosts
 WHERE low_s >= 0.1 * seen_s AND low_s >= 3
-ORDER BY lowest / total, run, host
+ORDER BY minimum / total, run, host

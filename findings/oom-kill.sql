@@ -25,12 +25,12 @@ WITH groups AS (
     SELECT run, host, cgroup, sum(oom_kills) AS kills FROM cgroup WHERE cgroup <> '/' GROUP BY run, host, cgroup HAVING sum(oom_kills) > 0
 ), hosts AS (
     SELECT run, host, sum(oom_kills) AS kills FROM vm GROUP BY run, host HAVING sum(oom_kills) > 0
-), logged AS (
+), messages AS (
     SELECT run, host, t, regexp_extract(message, '[Kk]ill(ed)? process ([0-9]+)', 2) AS pid, regexp_extract(message, '[Kk]ill(ed)? process [0-9]+,? [^(]*\(([^)]*)\)', 2) AS comm
     FROM event
     WHERE kind = 'log' AND regexp_matches(message, 'ut of memory: [Kk]ill(ed)? process [0-9]+')
 ), logged AS (
-    SELECT run, host, count(DISTINCT pid) AS kills, max(comm) AS comm, max(pid) AS pid FROM logged GROUP BY run, host
+    SELECT run, host, count(DISTINCT pid) AS kills, max(comm) AS comm, max(pid) AS pid FROM messages GROUP BY run, host
 ), counted AS (
     SELECT run, host, kills, 'the host' AS place, '' AS who FROM hosts h
     WHERE NOT EXISTS (SELECT 1 FROM groups g WHERE g.run = h.run AND g.host = h.host)

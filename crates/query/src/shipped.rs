@@ -84,6 +84,7 @@ shipped! {
     "db-unused-indexes",
     "db-vacuum",
     "db-waits",
+    "db-waits-by-statement",
     "db-waits-over-time",
     "db-wal",
     "db-writers",

@@ -47,11 +47,11 @@ to 18; servers are discovered automatically, also those started later.
 
 Examples:
   fenxi trace dbwait 5                  all servers, every five seconds
-  fenxi trace dbwait -p 1234 10 1       one server (its first process), ten seconds
+  fenxi trace dbwait -p 1234 10 1       one server (its first process), 10 s
   fenxi trace dbwait -p 2345 10 1       one session
   fenxi trace dbwait --by activity 5    lock, commit, user io, cpu ...
   fenxi trace dbwait --distributions    with a histogram of each event
-  fenxi trace dbwait --stacks 10 1      also where processes were, saved as table stack
+  fenxi trace dbwait --stacks 10 1      also stacks, kept as table stack
   fenxi record -s +dbwait --db auto     beside samples and counters",
     command: Meanwhile::UntilItEnds,
     interval_s: None,

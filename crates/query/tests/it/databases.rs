@@ -3,7 +3,7 @@
 use fenxi_model::{
     Rows,
     catalog::{
-        db, db_checkpoint, db_index, db_io, db_lock, db_replication, db_session, db_setting, db_statement, db_table,
+        db, db_checkpoint, db_index, db_io, db_lock, db_replication, db_session, db_setting, db_statement, db_statement_wait, db_table,
         db_wait, db_wal, disk, file_cache, io_pattern, metric, process, query, sched,
     },
 };
@@ -95,6 +95,15 @@ fn sessions(rows: &mut Rows, second: u32) {
         }
     }
     if second <= SECONDS / 2 {
+        rows.row(&db_statement_wait::TABLE, at(f64::from(second)), 1.0)
+            .str(db_statement_wait::server, SERVER)
+            .str(db_statement_wait::query_id, "41")
+            .str(db_statement_wait::activity, "lock")
+            .str(db_statement_wait::wait_class, "Lock")
+            .str(db_statement_wait::wait_event, "transactionid")
+            .f64(db_statement_wait::time, 0.5)
+            .f64(db_statement_wait::waits_per_s, 10.0)
+            .f64(db_statement_wait::mean_ms, 50.0);
         for (waiter, blocker, depth) in [(7, 9, 1.0), (8, 7, 2.0)] {
             rows.row(&db_lock::TABLE, at(f64::from(second)), 1.0)
                 .str(db_lock::server, SERVER)

@@ -100,11 +100,11 @@ export interface BestCell {
   as_good: [string, number][];
   /** The best. */
   cell: string;
-  /** Whether p values come from all cells together, as so few runs alone could tell nothing. */
+  /** Whether p values come from all cells together, as so few runs alone are not enough. */
   is_pooled: boolean;
   /** Its mean. */
   mean: number;
-  /** Cells with too few runs to be told apart. */
+  /** Cells with too few runs to be distinguished. */
   unknown: string[];
 }
 
@@ -925,7 +925,7 @@ export interface ScalingLaw {
   knee: number | null;
   /** Its 95 % interval; the upper end may be missing when there is none. */
   knee_interval: [number | null, number | null] | null;
-  /** The N of the greatest throughput. */
+  /** The N of the maximum throughput. */
   peak: number | null;
   /** Its 95 % interval; the upper end may be missing when there is none. */
   peak_interval: [number | null, number | null] | null;

@@ -40,7 +40,7 @@ for samples that depend on their neighbours.
 Column `measured`: exact (every context switch), os (the kernel's accounting of
 the server's processes and cgroup), server (its own sums), sampled (samples of
 its sessions), driver (the load generator). Each part is taken from the best of
-them. What is unknown is in the residual; the lines below list how to measure it:
+them. What is unknown is in the residual; lines below list how to measure it:
 `fenxi record --db URL`, `--source +querystat`.
 
 Examples:

@@ -202,7 +202,7 @@ fn a_group_of_version_2_is_used_only_by_who_is_alone_in_it() {
     assert!(by().contains("affinity of its threads (its cgroup has no cpuset controller"), "{}", by());
     put(at, "sys/fs/cgroup/db/cpuset.cpus", "\n");
     put(at, "sys/fs/cgroup/db/cgroup.procs", "77\n");
-    assert!(by().contains("its own cgroup") && by().ends_with("/sys/fs/cgroup/db"), "{}", by());
+    assert!(by().contains("separate cgroup") && by().ends_with("/sys/fs/cgroup/db"), "{}", by());
     put(at, "sys/fs/cgroup/db/cgroup.procs", "12\n77\n");
     assert!(by().contains("affinity of its threads (its cgroup has other processes"), "{}", by());
 }

@@ -310,6 +310,7 @@ impl Uses {
         self.add("nicstat", &["-i", HOSTILE, "0.1", "1"]);
         for observer in [
             "biolatency",
+            "dbwait",
             "iopattern",
             "irqsteal",
             "pin",

@@ -3,8 +3,8 @@
 use fenxi_model::{
     Rows,
     catalog::{
-        db, db_checkpoint, db_index, db_io, db_lock, db_replication, db_session, db_setting, db_statement, db_statement_wait, db_table,
-        db_wait, db_wal, disk, file_cache, io_pattern, metric, process, query, sched,
+        db, db_checkpoint, db_index, db_io, db_lock, db_replication, db_session, db_setting, db_statement,
+        db_statement_wait, db_table, db_wait, db_wal, disk, file_cache, io_pattern, metric, process, query, sched,
     },
 };
 use fenxi_query::{Scope, questions};

@@ -45,8 +45,8 @@ pub struct TeamArgs {
 A worker waits for `fenxi load run --workers`, which sends its share of
 connections and rate, the workload, and the database URL with its password. A
 worker stores nothing. Every host that reaches it can generate load on
-databases, so addresses other than loopback require --token-file. Connections are not
-encrypted: on shared networks use a tunnel (ssh -L 7071:127.0.0.1:7071).
+databases, so addresses other than loopback require --token-file. Connections
+are not encrypted: on shared networks use a tunnel (ssh -L 7071:127.0.0.1:7071).
 
 Examples:
   fenxi load worker --listen 127.0.0.1:7071

@@ -11,7 +11,7 @@ use fenxi_model::{
     Rows,
     catalog::{db_session, db_wait},
 };
-use fenxi_wire::Mode;
+use fenxi_wire::{Mode, client::Client};
 
 use crate::{
     observe::{amount, begin, notes, places, time_in},
@@ -188,7 +188,15 @@ fn a_server_that_begins_anew_is_read_from_its_new_memory() {
     // All sessions end, and shared memory is made anew.
     let victim = rustix::process::Pid::from_raw(i32::try_from(victim).unwrap()).unwrap();
     rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
-    observation.go_on(1.5);
+    // Until both observers are there again: a server that recovers refuses them.
+    let until = Instant::now() + Duration::from_secs(30);
+    let ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'fenxi-db'";
+    let observers = || Client::connect(&server.target("postgres"), Duration::from_secs(1)).ok()?.number(ours).ok()?;
+    while observers().is_none_or(|observers| observers < 2) {
+        assert!(Instant::now() < until, "it is not observed again");
+        observation.go_on(0.3);
+    }
+    observation.go_on(0.5);
     thread::scope(|scope| {
         scope.spawn(|| server.client("postgres").run("SELECT pg_sleep(1.5)").unwrap());
     });

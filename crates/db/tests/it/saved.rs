@@ -30,7 +30,8 @@ type Said = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
 
 /// Forwards bytes between observers and a server, and keeps it.
 pub struct Listener {
-    port: u16,
+    /// Where it listens.
+    pub port: u16,
     connections: Arc<Mutex<Vec<Said>>>,
 }
 

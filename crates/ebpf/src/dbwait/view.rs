@@ -3,7 +3,7 @@
 use fenxi_db::activity;
 use fenxi_live::{
     Frame, View,
-    trace::{Column, Distributions, Grouping, Groups, Observed, Sum, Summed, Sums, Total},
+    trace::{Column, Distributions, Grouping, Groups, Observed, Sum, Summed, Total},
 };
 use fenxi_model::{
     Unit,
@@ -35,7 +35,7 @@ static GROUPING: Grouping<c::Schema> = Grouping {
         Column::Figure("TIME", |sums| Unit::Seconds.human(sums.of(SECONDS)).to_string()),
         Column::Figure("MEAN", |sums| sums.mean_in(Unit::Seconds, ENDED, WAITS)),
         Column::Figure("%TIME", |sums| sums.share(SECONDS)),
-        Column::Figure("SESSIONS", sessions),
+        Column::Figure("SESSIONS", |sums| sums.at_once(SECONDS)),
     ],
     order: |sums| [sums.of(SECONDS), sums.of(WAITS)],
     total: Total::OfSeveral("TOTAL"),
@@ -44,11 +44,6 @@ static GROUPING: Grouping<c::Schema> = Grouping {
 const WAITS: usize = 0;
 const SECONDS: usize = 1;
 const ENDED: usize = 2;
-
-/// How many sessions were in it at any time, on average.
-fn sessions(sums: &Sums<'_>) -> String {
-    if sums.elapsed_s > 0.0 { format!("{:.3}", sums.of(SECONDS) / sums.elapsed_s) } else { "-".to_owned() }
-}
 
 /// Shows the tables `db_wait` and `histogram`.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use fenxi_live::{
     Frame, View,
-    trace::{Column, Distributions, Grouping, Groups, Observed, Sum, Summed, Sums, Total},
+    trace::{Column, Distributions, Grouping, Groups, Observed, Sum, Summed, Total},
 };
 use fenxi_model::{
     Unit,
@@ -31,7 +31,7 @@ static GROUPING: Grouping<c::Schema> = Grouping {
         Column::Figure("WAITED", |sums| Unit::Seconds.human(sums.of(SECONDS)).to_string()),
         Column::Figure("MEAN", |sums| sums.mean_in(Unit::Seconds, SECONDS, WAITS)),
         Column::Figure("%WAITED", |sums| sums.share(SECONDS)),
-        Column::Figure("WAITING", waiting),
+        Column::Figure("WAITING", |sums| sums.at_once(SECONDS)),
     ],
     order: |sums| [sums.of(SECONDS), sums.of(WAITS)],
     total: Total::OfSeveral("TOTAL"),
@@ -39,11 +39,6 @@ static GROUPING: Grouping<c::Schema> = Grouping {
 };
 const WAITS: usize = 0;
 const SECONDS: usize = 1;
-
-/// How many threads waited at any time, on average.
-fn waiting(sums: &Sums<'_>) -> String {
-    if sums.elapsed_s > 0.0 { format!("{:.3}", sums.of(SECONDS) / sums.elapsed_s) } else { "-".to_owned() }
-}
 
 /// Shows the tables `run_queue` and `histogram`.
 #[derive(Debug)]

@@ -93,6 +93,11 @@ impl Sums<'_> {
         in_unit(unit, self.mean(place, by))
     }
 
+    /// How many were in it at any time, on average, of a sum of seconds; `-` of no time.
+    pub fn at_once(&self, place: usize) -> String {
+        if self.elapsed_s > 0.0 { format!("{:.3}", self.own[place] / self.elapsed_s) } else { "-".to_owned() }
+    }
+
     /// How much of it there was in a second, with one decimal; `-` of no time.
     pub fn per_s(&self, place: usize) -> String {
         if self.elapsed_s > 0.0 { format!("{:.1}", self.own[place] / self.elapsed_s) } else { "-".to_owned() }

@@ -69,6 +69,8 @@ pub struct Backend {
     changes: u32,
     application: u64,
     text: u64,
+    /// Where its status is.
+    status: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -271,6 +273,7 @@ impl Image {
                 word: u32_at(bytes, AFTER),
                 xmin: u32_at(proc, proc::XMIN),
                 leader: leader.filter(|pid| *pid != 0),
+                status: slot.status,
                 ..backend(of)
             });
         }
@@ -308,9 +311,8 @@ impl Image {
     pub fn text(&mut self, of: &Backend, most: usize) -> Option<&[u8]> {
         let length = self.text_length.min(most);
         self.bytes.resize(length + 8, 0);
-        let at = self.slots.iter().find(|slot| slot.pid == of.pid)?.status;
         // The count of changes and the process's number stand side by side.
-        let places = [Place { at: of.text, len: length }, Place { at: at + status::CHANGES as u64, len: 8 }];
+        let places = [Place { at: of.text, len: length }, Place { at: of.status + status::CHANGES as u64, len: 8 }];
         read(self.pid, &places, &mut self.bytes).ok()?;
         let is_same = u32_at(&self.bytes, length) == of.changes && u32_at(&self.bytes, length + 4) == of.pid;
         let text = ended(&self.bytes[..length]);

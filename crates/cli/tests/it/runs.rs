@@ -1,5 +1,7 @@
 //! `fenxi runs`, `show`, `tag`, `rm`, `verify`.
 
+use std::path::Path;
+
 use crate::support::{Fenxi, ended_by_pipe, text, walk};
 
 fn with_runs(names: &[&str]) -> Fenxi {
@@ -113,7 +115,9 @@ fn what_needs_no_engine_runs_without_its_library() {
     let folder = alone.path().join("lib/fenxi");
     fs_err::create_dir_all(&folder).unwrap();
     let program = folder.join("fenxi");
-    fs_err::copy(env!("CARGO_BIN_EXE_fenxi"), &program).unwrap();
+    // Copied by another process: a child that another test starts meanwhile would hold our copy open for writing (ETXTBSY).
+    let copied = std::process::Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_fenxi")), &program]).status();
+    assert!(copied.unwrap().success());
     let run = |args: &[&str]| {
         let mut command = std::process::Command::new(&program);
         command.args(args).env("FENXI_STORE", fenxi.path()).env_remove("LD_LIBRARY_PATH").output().unwrap()

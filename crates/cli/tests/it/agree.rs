@@ -64,6 +64,10 @@ fn figures_agree_with_the_tools_of_the_system_over_the_same_seconds() {
     let fenxi = Fenxi::new();
     let scratch = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let window = WINDOW_S.to_string();
+    // A program that is started for the first time is read from the disk: before the window and not at its begin.
+    for program in ["mpstat", "iostat", "sar", "vmstat"] {
+        let _ = tool(program, &["-V"]).map(|t| t.wait_with_output());
+    }
     load(scratch.path());
     let recorder = fenxi.spawn(&["record", "--interval", "100ms", "--for", "7s"]);
     fenxi.wait_until_recording();
@@ -236,7 +240,12 @@ fn disk_agrees(fenxi: &Fenxi, during: &str, iostat: &str) {
         let ours = |column: &str| mean(fenxi, column, "disk", &format!("device = '{name}' and {during}"));
         let theirs = |field: &str| disk[field].as_f64().unwrap();
         agree(&format!("disk {name} writes"), ours("writes_per_s"), theirs("w/s"), 0.08, 3.0);
-        agree(&format!("disk {name} reads"), ours("reads_per_s"), theirs("r/s"), 0.08, 3.0);
+        // Nothing reads at a steady pace: a burst within one tick of the window's ends is in one account only.
+        let around = during.replace("+ 0.05", "+ 0.35").replacen("+ 0.35", "- 0.25", 1);
+        let most = fenxi.number(&format!(
+            "select max(reads_per_s * dt) / {WINDOW_S} as m from disk where device = '{name}' and {around}"
+        ));
+        agree(&format!("disk {name} reads"), ours("reads_per_s"), theirs("r/s"), 0.08, most.max(3.0));
         agree(&format!("disk {name} write bytes"), ours("write_bytes_per_s"), theirs("wkB/s") * 1024.0, 0.1, 65_536.0);
         agree(&format!("disk {name} util"), ours("util"), theirs("util"), 0.1, 3.0);
         let weighted = format!(

@@ -100,7 +100,7 @@ def sentence(explained, found):
     parts = parts_of(explained, "latency")
     inside = sum(part["share"] or 0 for name, part in parts.items() if name.startswith(INSIDE))
     largest = max((part for name, part in parts.items() if "residual" not in name), key=lambda part: part["share"] or 0, default={"share": 0})
-    if "neither in the server nor in the driver" in text or sentence.get("finding") == "far-server":
+    if "neither in the server nor in the driver" in text or sentence.get("finding") == "network-latency":
         outside = sum(parts[name]["share"] or 0 for name in OUTSIDE if name in parts)
         claimed = (finding or {}).get("impact") or {}
         if claimed.get("share", 0.5) > outside + 0.1:

@@ -124,7 +124,7 @@ def names(case, finding):
     if finding["finding"] not in case.FINDINGS:
         return False
     word = case.FINDINGS[finding["finding"]] if isinstance(case.FINDINGS, dict) else ""
-    return word.lower() in (finding["title"] + " " + finding["says"]).lower()
+    return word.lower() in (finding["title"] + " " + finding["message"]).lower()
 
 
 CONTRADICTIONS = []

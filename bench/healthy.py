@@ -211,7 +211,7 @@ def main():
         false += name in by_design and any(line["finding"] not in (FULL if name.endswith(" 100") else ()) for line in reported)
         disagreements += [f"{name}: {what}" for what in contradictions.of(lambda *words: json_lines(fenxi(store, *words)), name)]
         for line in reported or [{}]:
-            rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("says", line.get("message", "-"))])
+            rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("message", "-")])
             print("bench:", " | ".join(rows[-1]), file=sys.stderr)
     report("healthy", "Ordinary work", ["load", "finding", "severity", "sentence"], rows,
            [f"{len(runs) + len(by_design)} runs of {SECONDS} s, {warned} with a warning.",

@@ -1,7 +1,7 @@
 -- title: Transactions wait for a connection
 -- severity: warning
 -- section: result
--- says: {clients} connections of {service:ms} serve {done:/s}, {offered:/s} are offered: {waiting} transactions waited for a connection on average.
+-- message: {clients} connections of {service:ms} serve {done:/s}, {offered:/s} are offered: {waiting} transactions waited for a connection on average.
 -- advice: With idle CPUs on the server, and nothing in the service that waits, more connections serve more. Otherwise they only move the queue into the server: shorten what the service spends its time on, see `fenxi explain`. A rate above what the server can do is no fault of it.
 -- ask: load-throughput
 -- part: waiting for a connection >= 50 %

@@ -1,7 +1,7 @@
 -- title: The rate of context switches is very high
 -- severity: warning
 -- section: cpu
--- says: There were {switches:/s} context switches, {per_cpu:/s} on each of {cpus} CPUs.
+-- message: There were {switches:/s} context switches, {per_cpu:/s} on each of {cpus} CPUs.
 -- advice: Look for lock contention, for threads that wake each other for tiny pieces of work, and for far more threads than CPUs. Compare with the request rate: a few switches per request are normal.
 -- ask: scheduler-rates
 -- kind: symptom

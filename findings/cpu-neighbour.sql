@@ -1,7 +1,7 @@
 -- title: Another program takes the CPUs
 -- severity: warning
 -- section: cpu
--- says: {comm} used {used:CPU} on average, while {victim} could run and had no CPU for {waited:%} of the time that it wanted one.
+-- message: {comm} used {used:CPU} on average, while {victim} could run and had no CPU for {waited:%} of the time that it wanted one.
 -- advice: Move or stop the other program, or isolate CPUs for what is measured (fenxi fence, taskset, cgroup weights). Batch work at low priority disturbs less.
 -- ask: top-processes
 -- comparison: warn

@@ -1,7 +1,7 @@
 -- title: Tasks stalled for lack of CPU
 -- severity: warning
 -- section: cpu
--- says: For {stalled:%} of the time at least one task was runnable without a CPU.
+-- message: For {stalled:%} of the time at least one task was runnable without a CPU.
 -- advice: Check which processes wait (run_queue_wait of `process`) and which cgroups have a quota. Batch work at low priority may wait without harm.
 -- ask: pressure-timeline
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: The run queue exceeds the number of CPUs
 -- severity: warning
 -- section: cpu
--- says: On average {queue} tasks were runnable on {cpus} CPUs; for {long_s:s} of {seen_s:s} more than twice as many as CPUs.
+-- message: On average {queue} tasks were runnable on {cpus} CPUs; for {long_s:s} of {seen_s:s} more than twice as many as CPUs.
 -- advice: The CPUs are saturated. Check which processes use them, and whether so many tasks are intended; a batch job that fills the machine on purpose is harmless.
 -- ask: run-queue
 -- kind: symptom

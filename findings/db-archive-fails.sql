@@ -1,7 +1,7 @@
 -- title: Archiving the log fails
 -- severity: warning
 -- section: database
--- says: {server} failed {n} times to archive a file of its log.
+-- message: {server} failed {n} times to archive a file of its log.
 -- advice: Until it succeeds the log is kept and fills the disk: see the server's log and archive_command.
 -- ask: db-wal
 -- yes: db_wal server=localhost archive_failures=1 *3

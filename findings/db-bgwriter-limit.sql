@@ -1,7 +1,7 @@
 -- title: The background writer stops at its limit
 -- severity: info
 -- section: database
--- says: The background writer of {server} stopped {n} times ({rate:/s}) because it had written as much as it may.
+-- message: The background writer of {server} stopped {n} times ({rate:/s}) because it had written as much as it may.
 -- advice: Raise bgwriter_lru_maxpages, or lower bgwriter_delay: otherwise sessions write themselves.
 -- ask: db-writers
 -- yes: db_checkpoint server=localhost cleaner_stops=4 *40

@@ -1,7 +1,7 @@
 -- title: One session holds up several others
 -- severity: warning
 -- section: database
--- says: Session {root} of {server} ({state}) blocked up to {waiters} sessions, three or more of them for {blocked_s:s}.
+-- message: Session {root} of {server} ({state}) blocked up to {waiters} sessions, three or more of them for {blocked_s:s}.
 -- advice: See what it does and why its transaction is long: fenxi ask db-blocking names its application, the lock and its last statement. Make the transaction shorter, or take the contended lock last.
 -- ask: db-blocking
 -- explains: waits-for-peer

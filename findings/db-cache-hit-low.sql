@@ -1,7 +1,7 @@
 -- title: The buffer pool hit ratio of a database is low
 -- severity: warning
 -- section: database
--- says: {name} found {hits:%} of the blocks in its cache and requested {misses:/s} from the operating system{setting}.
+-- message: {name} found {hits:%} of the blocks in its cache and requested {misses:/s} from the operating system{setting}.
 -- advice: Enlarge the cache, or replace scans by an index. A low ratio is normal for a warehouse that scans more than memory.
 -- ask: db-hot-tables
 -- explains: reads-past-cache

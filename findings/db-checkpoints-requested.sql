@@ -1,7 +1,7 @@
 -- title: Most checkpoints come because the log is full
 -- severity: warning
 -- section: database
--- says: {requested} of {total} checkpoints of {server} were requested, {apart_s:s} apart on average.
+-- message: {requested} of {total} checkpoints of {server} were requested, {apart_s:s} apart on average.
 -- advice: Raise max_wal_size until checkpoints come by checkpoint_timeout: each one makes all pages be logged in full again. Harmless after a bulk load or when somebody runs CHECKPOINT before a test.
 -- ask: db-checkpoints
 -- yes: db_checkpoint server=localhost requested=0 timed=0 *59

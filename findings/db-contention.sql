@@ -1,7 +1,7 @@
 -- title: Sessions contend for the database server's own locks
 -- severity: warning
 -- section: database
--- says: Latches and internal locks are {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
+-- message: Latches and internal locks are {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
 -- advice: Too many sessions touch the same page, buffer or log at once: fewer sessions (a pool), fewer hot rows and indexes on ascending keys, larger log buffers. More CPUs make it worse.
 -- ask: db-waits
 -- explains: threads-take-turns

@@ -1,7 +1,7 @@
 -- title: Statistics of a database were reset during the run
 -- severity: warning
 -- section: database
--- says: {kind} at {subject}: {message}.
+-- message: {kind} at {subject}: {message}.
 -- advice: What was counted before is lost, and caches may be cold: compare only what lies after it.
 -- ask: events
 -- comparison: warn

@@ -1,7 +1,7 @@
 -- title: A change of the schema waits, and others queue behind it
 -- severity: critical
 -- section: database
--- says: Session {waiter} of {server} waited up to {waited_s:s} for an exclusive lock on {relation}, with up to {behind} sessions behind it.
+-- message: Session {waiter} of {server} waited up to {waited_s:s} for an exclusive lock on {relation}, with up to {behind} sessions behind it.
 -- advice: Everybody who wants the table waits until the change got its lock and is done. Cancel the change and set lock_timeout (PostgreSQL) or lock_wait_timeout (MySQL, MariaDB) before trying again; end the old transaction that it waits for.
 -- ask: db-lock-targets
 -- explains: db-lock-waits, db-blocking-chain, waits-for-peer

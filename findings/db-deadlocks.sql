@@ -1,7 +1,7 @@
 -- title: Transactions deadlocked
 -- severity: warning
 -- section: database
--- says: {name} resolved {n} deadlocks.
+-- message: {name} resolved {n} deadlocks.
 -- advice: Each is a transaction that was rolled back after a wait. Acquire locks in the same order in all transactions, and retry the victims.
 -- ask: db-lock-targets
 -- yes: db server=localhost database=shop deadlocks=0 *20

@@ -1,7 +1,7 @@
 -- title: Rows are read and skipped by a deep OFFSET
 -- severity: warning
 -- section: database
--- says: On {server} {read} {what} are read for each row that is returned, {share:%} of the time in statements, by {statement}.
+-- message: On {server} {read} {what} are read for each row that is returned, {share:%} of the time in statements, by {statement}.
 -- advice: The server reads all rows before the page and throws them away, so that each further page costs more: go on from the last key that was seen (WHERE id > ? ORDER BY id LIMIT ?), which an index finds at once.
 -- ask: db-per-statement-cost
 -- part: on CPU; run queue; user I/O

@@ -1,7 +1,7 @@
 -- title: A foreign key has no index
 -- severity: warning
 -- section: database
--- says: Each of {calls:/s} checks whether rows refer to one that is deleted or changed reads {blocks} blocks on {server}, {share:%} of the time in statements: {statement}.
+-- message: Each of {calls:/s} checks whether rows refer to one that is deleted or changed reads {blocks} blocks on {server}, {share:%} of the time in statements: {statement}.
 -- advice: Create an index on the referring columns, which stand behind WHERE: the server does not do it by itself (PostgreSQL). Or delete fewer parents.
 -- ask: db-statements
 -- part: on CPU; run queue; user I/O

@@ -1,7 +1,7 @@
 -- title: A large table is read in full again and again
 -- severity: warning
 -- section: database
--- says: {relation} of {server} with {live} rows was scanned in full {scans:/s}, {share:%} of its rows each time.
+-- message: {relation} of {server} with {live} rows was scanned in full {scans:/s}, {share:%} of its rows each time.
 -- advice: An index is missing, or the planner does not use it (a function around the column, old statistics, a low limit): find the statement with fenxi ask db-statements-by -p by=blocks. Normal for reports.
 -- ask: db-full-scans
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue, db-one-statement

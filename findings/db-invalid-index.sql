@@ -1,7 +1,7 @@
 -- title: An index cannot be used
 -- severity: warning
 -- section: database
--- says: {index} on {relation} of {server} is not valid.
+-- message: {index} on {relation} of {server} is not valid.
 -- advice: A concurrent build of it failed, or is still at work: queries do not use it, writes maintain it. Drop and build it again (REINDEX CONCURRENTLY).
 -- ask: db-unused-indexes
 -- yes: db_index server=localhost relation=public.orders index_name=orders_a is_valid=no scans_per_s=0 dt=10 *6

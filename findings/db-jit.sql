@@ -1,7 +1,7 @@
 -- title: A statement spends its time in just-in-time compilation
 -- severity: warning
 -- section: database
--- says: On {server} {share:%} of the time of this statement is compilation: {statement}.
+-- message: On {server} {share:%} of the time of this statement is compilation: {statement}.
 -- advice: Raise jit_above_cost, or switch jit off for it: compilation pays only for statements that run for long.
 -- ask: db-statements-by
 -- impact: share of the statement's time

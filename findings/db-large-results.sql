@@ -1,7 +1,7 @@
 -- title: A statement returns very many rows each time
 -- severity: warning
 -- section: database
--- says: Each of {calls:/s} executions on {server} returns {rows} rows, {share:%} of the time in statements: {statement}.
+-- message: Each of {calls:/s} executions on {server} returns {rows} rows, {share:%} of the time in statements: {statement}.
 -- advice: Making, sending and reading them is the cost, in the server and in the client: ask for the columns and rows that are used (LIMIT, WHERE, sums in the database), by pages, or through a cursor. Meant for an export.
 -- ask: db-statements
 -- part: on CPU; client, network; waiting for the driver; driver on CPU; idle in transaction; run queue

@@ -1,7 +1,7 @@
 -- title: Database sessions wait for locks
 -- severity: warning
 -- section: database
--- says: On average {waiting} sessions of {server} waited for {event}.
+-- message: On average {waiting} sessions of {server} waited for {event}.
 -- advice: Find the blocking session and what it does; shorter transactions, or later locking, reduce the wait.
 -- ask: db-blocking
 -- explains: threads-take-turns, waits-for-peer

@@ -1,7 +1,7 @@
 -- title: Far more sessions are active than the CPUs can serve
 -- severity: warning
 -- section: database
--- says: {active} sessions of {server} were active on average, {most} at most, as the server counts them{of_cpus}.
+-- message: {active} sessions of {server} were active on average, {most} at most, as the server counts them{of_cpus}.
 -- advice: They wait for each other, for a CPU or for a disk: look at locks first, then at reads and at what changed in the load. A pool of a few connections for each CPU keeps such a queue outside of the server.
 -- ask: db-connections
 -- kind: symptom

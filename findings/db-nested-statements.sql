@@ -1,7 +1,7 @@
 -- title: Triggers do most of the work of changes
 -- severity: warning
 -- section: database
--- says: {share:%} of the time in statements that change rows on {server} is in what their triggers execute: {statement}, {each:ms} for each of {calls:/s}.
+-- message: {share:%} of the time in statements that change rows on {server} is in what their triggers execute: {statement}, {each:ms} for each of {calls:/s}.
 -- advice: What a trigger does is in none of the application's statements: see its statements (`nested` is `yes` in db_statement), give them the indexes that they need, or do the work once for many rows (a trigger FOR EACH STATEMENT, a job).
 -- ask: db-statements
 -- part: on CPU; run queue; user I/O

@@ -1,7 +1,7 @@
 -- title: A part of a database server could not be seen
 -- severity: info
 -- section: database
--- says: Of {server}: {what}.
+-- message: Of {server}: {what}.
 -- advice: What is named is missing from tables, charts and findings: that nothing is found there means nothing. The message says which GRANT or setting helps; fenxi watch db-check URL shows all of it. Mistaken for a server that does little.
 -- ask: db-seen
 -- kind: measurement

@@ -1,7 +1,7 @@
 -- title: One statement takes half of the database's time
 -- severity: info
 -- section: database
--- says: Of the time in statements of {server}, {share:%} ({running:s} per second, {mean:ms} each) is this one: {statement}.
+-- message: Of the time in statements of {server}, {share:%} ({running:s} per second, {mean:ms} each) is this one: {statement}.
 -- advice: Improve this one first: look at how many rows it reads for what it returns (fenxi ask db-per-statement-cost), at its plan, and at what it waits for (fenxi ask db-statement-waits). Normal for a benchmark of one statement.
 -- ask: db-statements
 -- impact: share of the statements' time

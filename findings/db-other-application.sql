@@ -1,7 +1,7 @@
 -- title: Another application uses the server
 -- severity: warning
 -- section: database
--- says: {who}, {what}, had {sessions} sessions of {server} at work on average, {share:%} of all that were, beside {driver}.
+-- message: {who}, {what}, had {sessions} sessions of {server} at work on average, {share:%} of all that were, beside {driver}.
 -- advice: It shares CPUs, disk, cache and locks with what is measured. Run it at another time or on a replica, limit it (a low rate, fewer connections, vacuum_cost_delay), or measure again without it: fenxi ask db-by-application shows what it does.
 -- ask: db-by-application
 -- comparison: warn

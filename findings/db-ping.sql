@@ -1,7 +1,7 @@
 -- title: Many statements only test the connection
 -- severity: warning
 -- section: database
--- says: {share:%} of the statements of {server} ({rate:/s}) do no work, such as {statement}.
+-- message: {share:%} of the statements of {server} ({rate:/s}) do no work, such as {statement}.
 -- advice: A connection pool that tests each connection before use sends one for each statement of the user: a round trip lost each time. Test idle connections from time to time instead; let drivers set session settings once.
 -- ask: db-pings
 -- impact: share of the statements

@@ -1,7 +1,7 @@
 -- title: A statement is planned longer than it runs
 -- severity: warning
 -- section: database
--- says: On {server} {planning:s} per second go into planning and {running:s} into running of {statement}.
+-- message: On {server} {planning:s} per second go into planning and {running:s} into running of {statement}.
 -- advice: Prepare it once for each connection, and let poolers keep prepared statements; fewer partitions and joins plan faster.
 -- ask: db-statements-by
 -- part: on CPU; run queue

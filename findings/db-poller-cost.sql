@@ -1,7 +1,7 @@
 -- title: Asking costs the database server much
 -- severity: warning
 -- section: database
--- says: Answering Fenxi took {cost:%} of a CPU of {server}.
+-- message: Answering Fenxi took {cost:%} of a CPU of {server}.
 -- advice: Sample less often (--db-rate), or lengthen the interval; the figures contain this load.
 -- ask: db-seen
 -- kind: measurement

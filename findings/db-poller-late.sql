@@ -1,7 +1,7 @@
 -- title: Samples of a database's sessions are missing
 -- severity: warning
 -- section: database
--- says: {missed:%} of the looks at the sessions of {server} came too late and were left out.
+-- message: {missed:%} of the looks at the sessions of {server} came too late and were left out.
 -- advice: Neither the sampler nor the server's session that answers it got a CPU in time, and they miss most where it is busiest. Trust counters and the kernel's times (measured is os), sample less often (--db-rate), or observe from another machine. Mistaken for an idle server: what is missing shows as fewer sessions at work.
 -- ask: db-seen
 -- kind: measurement

@@ -1,7 +1,7 @@
 -- title: Clients wait for a connection of a pool
 -- severity: warning
 -- section: database
--- says: In pool {pool} of {server} {waiting} clients waited on average, the first of the queue for up to {longest:s}, while {used} of {size} connections were used.
+-- message: In pool {pool} of {server} {waiting} clients waited on average, the first of the queue for up to {longest:s}, while {used} of {size} connections were used.
 -- advice: If all connections are used and the database has idle CPUs, enlarge the pool (default_pool_size, pool_size); if sessions in it are idle in a transaction or wait for locks, shorten transactions: a larger pool would only move the queue into the database. Mistaken for a slow database, whose own figures look well.
 -- ask: db-pools
 -- part: waiting in a pool

@@ -1,7 +1,7 @@
 -- title: Reads are much slower in the database than on the disk
 -- severity: info
 -- section: database
--- says: A block takes {server} {mean:ms} to read, {rate:/s} of them, where the slowest disk that reads needs {disk:ms}.
+-- message: A block takes {server} {mean:ms} to read, {rate:/s} of them, where the slowest disk that reads needs {disk:ms}.
 -- advice: Time is lost between the two: a queue or limit of a cgroup, a lock of the file system, a full run queue after the read, or a page cache under pressure. Look at fenxi trace offcpu, memory-pressure and cgroup-usage.
 -- ask: db-io-times
 -- yes: db server=localhost database=shop cache_misses_per_s=500 block_read_time=3 *40

@@ -1,7 +1,7 @@
 -- title: The page cache answers most reads of the database
 -- severity: info
 -- section: database
--- says: {server} requested {asked:B/s} from the operating system, and all disks together read {read:B/s}.
+-- message: {server} requested {asked:B/s} from the operating system, and all disks together read {read:B/s}.
 -- advice: The reads are copies from memory, faster than any disk: they cost CPU, and the test does not measure storage. Give the memory to the server's own cache, or use O_DIRECT where it can; a run after a reboot or with more data shows the disks.
 -- ask: db-table-disk
 -- yes: db server=localhost database=shop cache_misses_per_s=5000 *40

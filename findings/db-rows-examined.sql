@@ -1,7 +1,7 @@
 -- title: A statement examines many rows for few
 -- severity: info
 -- section: database
--- says: On {server} {examined:/s} rows were examined for {returned:/s} returned or changed, by {statement}.
+-- message: On {server} {examined:/s} rows were examined for {returned:/s} returned or changed, by {statement}.
 -- advice: An index on what it searches for would find the rows at once; see its plan. Normal for sums and counts over many rows.
 -- ask: db-per-statement-cost
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue, db-one-statement

@@ -1,7 +1,7 @@
 -- title: Database sessions wait for a CPU
 -- severity: warning
 -- section: database
--- says: On average {queued} sessions of {server} were runnable without a CPU, beside {running:CPU} that ran.
+-- message: On average {queued} sessions of {server} were runnable without a CPU, beside {running:CPU} that ran.
 -- advice: All times that the server measures contain this queue: a slow statement may only be waiting for its turn. Look for other programs on the CPUs (fenxi ask top-processes), for bindings and quotas, and for more sessions than CPUs.
 -- ask: db-time
 -- kind: symptom

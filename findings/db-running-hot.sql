@@ -1,7 +1,7 @@
 -- title: Many sessions run at once
 -- severity: info
 -- section: database
--- says: For {hot_s:s} more than 25 sessions of {server} were active, {most} at most.
+-- message: For {hot_s:s} more than 25 sessions of {server} were active, {most} at most.
 -- advice: Beyond some sessions for each CPU throughput falls and latency grows: see what they wait for (fenxi ask db-time), and limit them with a pool.
 -- ask: db-activity
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: Statements read tables in full
 -- severity: warning
 -- section: database
--- says: {share:%} of the statements of {server} ({scans:/s}) scanned a table in full; a statement read {rows} rows on average.
+-- message: {share:%} of the statements of {server} ({scans:/s}) scanned a table in full; a statement read {rows} rows on average.
 -- advice: An index is missing, or is not used. See which statements run (fenxi ask db-statements-running) and their plans; with performance_schema=ON the server counts rows by statement and by table. Normal for reports.
 -- ask: db-statements-running
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue

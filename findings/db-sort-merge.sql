@@ -1,7 +1,7 @@
 -- title: Sorts of a database server exceed their buffer
 -- severity: info
 -- section: database
--- says: {server} sorted {sorts:/s} times and merged sorted parts from temporary files {passes:/s} times. Statements that merge are {share:%} of the time in statements, the first of them: {statement}.
+-- message: {server} sorted {sorts:/s} times and merged sorted parts from temporary files {passes:/s} times. Statements that merge are {share:%} of the time in statements, the first of them: {statement}.
 -- advice: Sort less: an index in the order wanted, fewer or shorter columns, LIMIT. Or raise sort_buffer_size for the sessions that need it (each sort of each session takes that much), not for all. Normal for reports. Mistaken for slow disks and for CPU that the statement needs anyway.
 -- ask: db-statements
 -- impact: share of the statements' time

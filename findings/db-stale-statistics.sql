@@ -1,7 +1,7 @@
 -- title: The planner's statistics are older than most rows
 -- severity: warning
 -- section: database
--- says: {modified} rows of {relation} ({server}) have changed since it was analyzed, it has {live}; each of {scans:/s} searches of its index {index} reads {entries} entries.
+-- message: {modified} rows of {relation} ({server}) have changed since it was analyzed, it has {live}; each of {scans:/s} searches of its index {index} reads {entries} entries.
 -- advice: The planner does not know these rows and takes the wrong index or join: ANALYZE the table after it was filled, and see why autovacuum does not (autovacuum_analyze_scale_factor, a table that was just loaded, autovacuum = off).
 -- ask: db-hot-indexes
 -- part: on CPU; run queue; user I/O

@@ -1,7 +1,7 @@
 -- title: A statement is executed for each row
 -- severity: warning
 -- section: database
--- says: Each transaction executes {times} times, for {rows} row each time: {statement}.
+-- message: Each transaction executes {times} times, for {rows} row each time: {statement}.
 -- advice: Ask for all rows at once (a join, IN with a list, an array), insert several rows a statement, or fetch many rows from a cursor: each statement costs a round trip, and its own work in the driver and in the server. Object mappers do so where related objects are loaded one by one (N+1).
 -- ask: db-statements
 -- part: on CPU; run queue; round trips; idle in transaction; client, network; waiting for the driver; driver on CPU

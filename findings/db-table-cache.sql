@@ -1,7 +1,7 @@
 -- title: The table cache of a database server is too small
 -- severity: info
 -- section: database
--- says: {server} closed {closed:/s} tables to make room for others: {missed:%} of the tables that statements opened were not in its cache of {size}. Opening and closing is {share:%} of the DB time.
+-- message: {server} closed {closed:/s} tables to make room for others: {missed:%} of the tables that statements opened were not in its cache of {size}. Opening and closing is {share:%} of the DB time.
 -- advice: Raise table_open_cache above the number of tables that are used at once, times the sessions that use them; open_files_limit has to follow. Harmless while many tables are made or read once (a backup). Mistaken for contention in the storage engine: sessions are in the states Opening tables and closing tables.
 -- ask: db-sessions
 -- impact: share of the DB time

@@ -1,7 +1,7 @@
 -- title: A database sorts or hashes on disk
 -- severity: warning
 -- section: database
--- says: {name} wrote {rate:B/s} to temporary files, {total:B} in total.
+-- message: {name} wrote {rate:B/s} to temporary files, {total:B} in total.
 -- advice: Sorts and hashes exceed memory: raise work_mem (or tmp_table_size) for the statements that need it, or add an index. Normal for reports and index builds.
 -- ask: db-statements
 -- yes: db server=localhost database=shop temp_bytes_per_s=4e7 *30

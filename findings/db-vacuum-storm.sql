@@ -1,7 +1,7 @@
 -- title: A table is vacuumed or analyzed again and again
 -- severity: warning
 -- section: database
--- says: {relation} of {server} was vacuumed {vacuums} times and analyzed {analyzes} times in {seen_s:s}; {workers} autovacuum workers were at work on average.
+-- message: {relation} of {server} was vacuumed {vacuums} times and analyzed {analyzes} times in {seen_s:s}; {workers} autovacuum workers were at work on average.
 -- advice: Each reads the table, and writes what it cleans: raise its scale factors, autovacuum_naptime and autovacuum_vacuum_cost_delay, or let a job run less often. A queue of a few rows needs it.
 -- ask: db-vacuum
 -- yes: db_table server=localhost database=shop relation=public.item live_rows=200000 vacuums=3 analyzes=3 dt=10 *2

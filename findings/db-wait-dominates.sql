@@ -1,7 +1,7 @@
 -- title: One class of waits dominates DB time
 -- severity: warning
 -- section: database
--- says: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
+-- message: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
 -- advice: Continue with what causes it: for user io the tables, indexes and statements that read (fenxi ask db-hot-objects), the disks, and the size of the cache; for ipc parallel plans. Locks, commits and contention have separate findings.
 -- ask: db-waits
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: Another program uses the disk
 -- severity: warning
 -- section: disk
--- says: {comm} read and wrote {moved:B/s}, {of_all:%} of what all programs did, while {waiting} {victim} waited for the disk.
+-- message: {comm} read and wrote {moved:B/s}, {of_all:%} of what all programs did, while {waiting} {victim} waited for the disk.
 -- advice: Move the other program to another disk or another time, or limit it (io.max or io.weight of its cgroup, ionice). Backups, imports and compactions are the usual ones.
 -- ask: hot-disks
 -- comparison: warn

@@ -1,7 +1,7 @@
 -- title: Small writes are flushed one by one
 -- severity: warning
 -- section: disk
--- says: {device} did {flushes:/s} flushes to stable storage for {writes:/s} writes of {size:B} on average, and was busy {util:%} of the time.
+-- message: {device} did {flushes:/s} flushes to stable storage for {writes:/s} writes of {size:B} on average, and was busy {util:%} of the time.
 -- advice: Each flush waits for the device. Make several writes durable at once: a larger batch or transaction, group commit, one fsync at the end. Who waits is in `fenxi ask thread-waits`.
 -- ask: disk-util
 -- explains: io-pressure, small-io, writes-wait-flush

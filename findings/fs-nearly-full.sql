@@ -1,7 +1,7 @@
 -- title: A file system is nearly full
 -- severity: warning
 -- section: disk
--- says: {mount} was up to {full_pct:%} full, with {left_bytes:B} left.
+-- message: {mount} was up to {full_pct:%} full, with {left_bytes:B} left.
 -- advice: Writes slow down and then fail; free space, or make sure that the run does not fill it. Space reserved for root counts as used.
 -- ask: fs-usage
 -- yes: fs mount=/data fstype=ext4 used=93 total_bytes=1e11 available_bytes=7e9 *3

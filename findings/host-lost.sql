@@ -1,7 +1,7 @@
 -- title: A host was lost during the run
 -- severity: warning
 -- section: facts
--- says: This host was lost {times} times, and came back {returns} times; the first time: {message}.
+-- message: This host was lost {times} times, and came back {returns} times; the first time: {message}.
 -- advice: There are no samples of it from then on, or until it came back, and figures over the whole run are of the rest. See what its own logs and those of the network say of that moment.
 -- ask: events
 -- kind: measurement

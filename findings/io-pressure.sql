@@ -1,7 +1,7 @@
 -- title: Tasks stalled for I/O
 -- severity: warning
 -- section: disk
--- says: For {stalled:%} of the time some task waited for storage{measured}.
+-- message: For {stalled:%} of the time some task waited for storage{measured}.
 -- advice: Check which disk was busy or slow and which processes read and write. Backups and bulk loads wait for storage by nature.
 -- ask: pressure-timeline
 -- kind: symptom

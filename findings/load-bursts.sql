@@ -1,7 +1,7 @@
 -- title: Load comes in bursts
 -- severity: warning
 -- section: result
--- says: {peaks} times {generator} was asked for {most:/s} and more, {times} times the mean of {offered:/s}; {share:%} of all transactions came then, with a latency of {then_ms:ms} instead of {between_ms:ms}.
+-- message: {peaks} times {generator} was asked for {most:/s} and more, {times} times the mean of {offered:/s}; {share:%} of all transactions came then, with a latency of {then_ms:ms} instead of {between_ms:ms}.
 -- advice: Means hide it: within a burst there is more than the server can do, and what waits then is the latency. Spread what comes at the same second (timers, cron, retries without jitter), limit it at the entrance, or size the server for the burst.
 -- ask: load-throughput
 -- part: waiting for a connection; run queue; driver lag

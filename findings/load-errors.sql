@@ -1,7 +1,7 @@
 -- title: Transactions failed
 -- severity: warning
 -- section: result
--- says: {generator} had {errors} errors, {share:%} of its transactions.
+-- message: {generator} had {errors} errors, {share:%} of its transactions.
 -- advice: Failed transactions often have a different latency and distort every figure. Check the generator's own output for the failures; retries after deadlocks may be intended.
 -- ask: load-throughput
 -- comparison: warn

@@ -1,7 +1,7 @@
 -- title: Transactions start later than intended
 -- severity: warning
 -- section: result
--- says: {generator} started transactions {lag:ms} late on average.
+-- message: {generator} started transactions {lag:ms} late on average.
 -- advice: Clients or server cannot keep up with the offered rate: latencies that exclude this lag look better than what users would see (coordinated omission). Lower the rate or add clients.
 -- ask: load-throughput
 -- comparison: warn

@@ -1,7 +1,7 @@
 -- title: Transactions are repeated
 -- severity: warning
 -- section: result
--- says: {generator} repeated {retries:/s} transactions, for {done:/s} that it completed.
+-- message: {generator} repeated {retries:/s} transactions, for {done:/s} that it completed.
 -- advice: They collide with each other (deadlocks, serialization failures, lock time-outs), and each repeat is the work once more: touch what is common last, in one order, or let one statement do it; see which errors the driver counted.
 -- ask: load-throughput
 -- impact: share of the work

@@ -1,7 +1,7 @@
 -- title: Throughput stalled
 -- severity: warning
 -- section: result
--- says: {generator} completed less than a tenth of its median {usual:/s} for {still_s:s} of {seen_s:s}.
+-- message: {generator} completed less than a tenth of its median {usual:/s} for {still_s:s} of {seen_s:s}.
 -- advice: Find out what happened then: a checkpoint, a lock, a flush, a garbage collection pause. Means hide such seconds, users notice them.
 -- ask: load-throughput
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: A network interface is near line rate
 -- severity: warning
 -- section: network
--- says: {interface} was at least 80 % utilised for {full_s:s} of {seen_s:s} (speed {speed:Mbit/s}, maximum {most:%}).
+-- message: {interface} was at least 80 % utilised for {full_s:s} of {seen_s:s} (speed {speed:Mbit/s}, maximum {most:%}).
 -- advice: Packets queue in the host or are dropped on the way. Transfer less, compress, or use a faster link or a second one.
 -- ask: net-throughput
 -- impact: full_s / seen_s of the time

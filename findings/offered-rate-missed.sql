@@ -1,7 +1,7 @@
 -- title: The offered rate was not achieved
 -- severity: warning
 -- section: result
--- says: {generator} offered {offered:/s} transactions and completed {done:/s}.
+-- message: {generator} offered {offered:/s} transactions and completed {done:/s}.
 -- advice: The run shows the limit, not the behaviour at the offered rate: latencies are valid only for the rate achieved. Check the other findings, or lower the rate.
 -- ask: load-throughput
 -- comparison: warn

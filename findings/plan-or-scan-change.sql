@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: database
 -- periods: inside, rest
--- says: {said}, without more being sent to clients: a plan has changed, an index is missing, or a statement is new.
+-- message: {summary}, without more being sent to clients: a plan has changed, an index is missing, or a statement is new.
 -- advice: Compare statements by rows read and their plans with those of the time before; update statistics, add the index. Harmless where a report is meant to read so much.
 -- ask: db-full-scans
 -- explains: locks-more, cache-misses-more, outside-load
@@ -14,7 +14,7 @@
 -- no: db commits_per_s=100 rows_returned_per_s=5000 sent_bytes_per_s=500000 *60
 -- no: inside db commits_per_s=80 rows_returned_per_s=150000 sent_bytes_per_s=9000000 *30 @60
 -- What a poller reads stays the same while transactions become fewer: rows read, or scans, must not fall with them.
-SELECT m.run, m.host, c.said, m.severity, least(4, greatest(reads_cost, scans_cost)) AS weight
+SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(reads_cost, scans_cost)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN coalesce(reads_cost, 0) >= coalesce(scans_cost, 0) THEN 'reads' ELSE 'scans' END
 WHERE c.inside - c.rest >= 1 AND (reads_cost >= 0.8 AND reads > -0.3 OR scans_cost >= 0.8 AND scans >= 0.3)

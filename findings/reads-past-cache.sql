@@ -1,7 +1,7 @@
 -- title: Reads do not stay in the page cache
 -- severity: warning
 -- section: disk
--- says: {comm} read {read:B} from disk, {missed:%} of all that it read, while {free:B} of memory stayed free and the page cache grew by {grown:B}.
+-- message: {comm} read {read:B} from disk, {missed:%} of all that it read, while {free:B} of memory stayed free and the page cache grew by {grown:B}.
 -- advice: It reads with O_DIRECT, drops what it has read (POSIX_FADV_DONTNEED), or deletes its files: what it reads again comes from the disk again. For data that is read more than once let the page cache keep it, or give the program's own cache more memory. Backups and tests of disks read so by intention.
 -- ask: process-io
 -- impact: stalled of the time

@@ -1,7 +1,7 @@
 -- title: Kernel time exceeds user time
 -- severity: warning
 -- section: cpu
--- says: The CPUs spent {in_sys:%} of their time in the kernel and {in_usr:%} in user code.
+-- message: The CPUs spent {in_sys:%} of their time in the kernel and {in_usr:%} in user code.
 -- advice: Find the system calls, page faults or locks behind it: `fenxi ask syscalls`, or a kernel profile. Normal for a machine that mostly moves data, such as a router or a file server.
 -- ask: cpu-time
 -- kind: symptom

@@ -197,9 +197,9 @@ fn caveats(which: &str, group: &[RunSummary], add: &mut impl FnMut(bool, String)
         let has = |run: &&RunSummary| run.caveats.iter().any(|other| other.finding == caveat.finding);
         let runs: Vec<&str> = group.iter().filter(has).map(|run| run.name.as_str()).collect();
         let text = match runs.as_slice() {
-            [only] => format!("{which} ({only}): {}", caveat.says),
+            [only] => format!("{which} ({only}): {}", caveat.message),
             [first, ..] => {
-                format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.says)
+                format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.message)
             }
             [] => continue,
         };
@@ -286,7 +286,7 @@ mod tests {
             finding: finding.to_owned(),
             title: "The hypervisor steals CPU time".to_owned(),
             refuses,
-            says: format!("Steal was 7% in {name}."),
+            message: format!("Steal was 7% in {name}."),
         };
         RunSummary { name: name.to_owned(), caveats: vec![caveat], ..run(&[], &[]) }
     }

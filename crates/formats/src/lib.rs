@@ -36,7 +36,7 @@ mod ordinary;
 mod out;
 mod overrun;
 mod own;
-mod part;
+mod line_rule;
 #[cfg(test)]
 mod posted;
 #[cfg(test)]

@@ -107,7 +107,7 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         let head =
             answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.form.is_markdown()));
-        let asked = answer::not_asked(engine.asked(&scope)?.says(), width);
+        let asked = answer::not_asked(engine.asked(&scope)?.sentence(), width);
         let blocks = [head, text(&explained, args.form.is_markdown()), different, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };

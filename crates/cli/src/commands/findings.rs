@@ -58,7 +58,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     }
     let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.says() };
+    let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.sentence() };
     let Diagnosis { answer, found: all, several_hosts } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.form.is_json() {
@@ -103,7 +103,7 @@ fn json_lines(found: &Found) -> Vec<String> {
         let evidence: Map<_, _> = o.evidence.iter().cloned().collect();
         json!({
             "run": o.run, "host": o.host, "finding": f.name, "severity": o.severity.max(found.severity()).word(),
-            "section": f.section.word(), "title": f.title, "says": o.says, "advice": f.advice, "ask": f.ask,
+            "section": f.section.word(), "title": f.title, "message": o.message, "advice": f.advice, "ask": f.ask,
             "evidence": evidence, "own": f.own, "kind": found.kind().word(), "follows_from": found.follows_from,
             "impact": found.impact().map(|impact| json!({ "share": impact.share, "of": impact.of })),
         })
@@ -156,7 +156,7 @@ impl Page {
             let host = o.host.as_ref().filter(|_| several_hosts);
             let lead: Vec<&str> = run.into_iter().chain(host).map(String::as_str).collect();
             let lead = if lead.is_empty() { String::new() } else { format!("{}: ", lead.join(" ")) };
-            self.paragraph(out, "- ", &format!("{lead}{}", o.says));
+            self.paragraph(out, "- ", &format!("{lead}{}", o.message));
         }
         if occurrences.len() > SHOWN {
             self.paragraph(out, "- ", &format!("and {} more like it", occurrences.len() - SHOWN));
@@ -195,7 +195,7 @@ fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String
     if args.form.is_json() {
         let line = |f: &Finding| {
             json!({ "finding": f.name, "severity": f.severity.word(), "section": f.section.word(), "title": f.title,
-                "says": f.says(), "advice": f.advice, "ask": f.ask, "own": f.own, "lacks": lacks(f) })
+                "message": f.message(), "advice": f.advice, "ask": f.ask, "own": f.own, "lacks": lacks(f) })
             .to_string()
                 + "\n"
         };
@@ -210,7 +210,7 @@ fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String
                 f.severity,
                 f.section,
                 f.title,
-                f.says().replace('|', "\\|")
+                f.message().replace('|', "\\|")
             )
         };
         return head + &all.iter().map(line).collect::<String>();

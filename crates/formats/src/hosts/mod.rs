@@ -1,7 +1,7 @@
 //! Outputs of several hosts or of several commands in one text, or with a time in front of each line: what is left is read in the
 //! format that recognises it.
 
-pub(crate) mod part;
+pub(crate) mod segment;
 mod prompt;
 
 formats! {

@@ -1,7 +1,7 @@
 -- title: The CPUs are full
 -- severity: info
 -- section: cpu
--- says: The CPUs are full ({busy:%}){low}
+-- message: The CPUs are full ({busy:%}){low}
 -- yes: cpu usr=8 nice=84 sys=6 idle=2 *9
 --
 -- yes: cpu cpu=0 usr=99 idle=1 *9

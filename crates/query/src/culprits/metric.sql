@@ -1,7 +1,7 @@
 -- title: It shows
 -- severity: info
 -- section: facts
--- says: {name} {value}{unit}
+-- message: {name} {value}{unit}
 -- yes: metric name=perf.cycles value=3.2e9
 -- no: metric name=perf.cycles
 -- Counters and other numbers without their own table, counters of the CPU first.

@@ -1,7 +1,7 @@
 -- title: Most CPU time
 -- severity: info
 -- section: process
--- says: {name} {share:%}
+-- message: {name} {share:%}
 -- yes: process pid=7 comm=gzip cpu=90 *9
 -- yes: process pid=8 comm=gzip cpu=90 *9
 -- yes: process pid=9 comm=python3 cpu=20 *9

@@ -104,7 +104,7 @@ impl CanAsk {
     }
 
     /// It in a sentence: `12 rules not asked: no queue_depth of disk (3), …`. None where nothing is missing.
-    pub fn says(&self) -> Option<String> {
+    pub fn sentence(&self) -> Option<String> {
         let n = self.not_asked();
         if n == 0 {
             return None;

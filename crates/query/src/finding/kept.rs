@@ -51,7 +51,8 @@ struct Evaluated {
 struct Row {
     host: Option<String>,
     severity: String,
-    says: String,
+    #[serde(alias = "says")]
+    message: String,
     /// As JSON, so that a number is the same however often it is kept and read.
     evidence: String,
 }
@@ -290,13 +291,13 @@ fn word(program: &str) -> String {
 /// Distinguishes versions of a finding.
 fn version(finding: &Finding) -> String {
     let names: Vec<&str> = finding.names.iter().map(|kind| culprit::text(kind)).collect();
-    let says = format!("{}\n{}\n{}", finding.severity, finding.says(), finding.world.join(";"));
-    version_of(&format!("{}\n{}", finding.sql, names.join("\n")), &says)
+    let message = format!("{}\n{}\n{}", finding.severity, finding.message(), finding.world.join(";"));
+    version_of(&format!("{}\n{}", finding.sql, names.join("\n")), &message)
 }
 
 /// Distinguishes versions of a statement with its message.
-fn version_of(sql: &str, says: &str) -> String {
-    let mut text = format!("{VIEWS}\n{says}\n{sql}");
+fn version_of(sql: &str, message: &str) -> String {
+    let mut text = format!("{VIEWS}\n{message}\n{sql}");
     text.extend(Mentions::of(sql).derived.iter().map(|view| view.sql));
     blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
 }
@@ -306,7 +307,7 @@ impl Row {
         Row {
             host: occurrence.host.clone(),
             severity: occurrence.severity.word().to_owned(),
-            says: occurrence.says.clone(),
+            message: occurrence.message.clone(),
             evidence: serde_json::to_string(&occurrence.evidence).unwrap_or_default(),
         }
     }
@@ -317,7 +318,7 @@ impl Row {
             run: run.to_string(),
             host: self.host.clone(),
             severity: Severity::parse(&self.severity)?,
-            says: self.says.clone(),
+            message: self.message.clone(),
             evidence: serde_json::from_str(&self.evidence).ok()?,
         })
     }

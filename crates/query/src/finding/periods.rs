@@ -86,7 +86,7 @@ pub struct ChangeRow<'a> {
     /// Whether it is the first of its meaning.
     pub is_first: bool,
     /// It in words.
-    pub said: String,
+    pub summary: String,
 }
 
 impl Engine {
@@ -186,7 +186,7 @@ impl ChangeRow<'_> {
             &self.cost.map_or_else(String::new, number),
             &number(self.weight),
             if self.is_first { "1" } else { "0" },
-            &self.said,
+            &self.summary,
         ])
     }
 }
@@ -199,9 +199,10 @@ fn tables() -> String {
     let text = |(n, name): (usize, &&str)| format!("{} AS {name}", field(n + 1));
     let number =
         |(n, name): (usize, &&str)| format!("CAST(nullif({}, '') AS DOUBLE) AS {name}", field(n + 1 + texts.len()));
-    let said = format!("{} AS said", field(texts.len() + numbers.len() + 1));
-    let columns: Vec<String> =
-        texts.iter().enumerate().map(text).chain(numbers.iter().enumerate().map(number)).chain([said]).collect();
+    let summary = field(texts.len() + numbers.len() + 1);
+    // `said` is the name that `summary` had before.
+    let texts = texts.iter().enumerate().map(text).chain(numbers.iter().enumerate().map(number));
+    let columns: Vec<String> = texts.chain(["summary", "said"].map(|name| format!("{summary} AS {name}"))).collect();
     let of = |name: &&str| {
         let most = |column: &str| format!("max(CASE WHEN means = '{name}' THEN {column} END)");
         format!("{} AS {name}, {} AS {name}_cost", most("change"), most("cost"))

@@ -112,8 +112,8 @@ fn what_a_rule_lacks_is_told_once() {
     let asked = s.engine().asked(&Scope::of([run])).unwrap();
     assert!(asked.lacks("disk-saturated").contains("of disk"), "{asked:?}");
     assert_eq!(asked.lacks("db-deadlocks"), "none of its tables is there");
-    let says = asked.says().unwrap();
-    assert!(says.contains("not asked: no ") && says.len() < 200, "{says}");
+    let sentence = asked.sentence().unwrap();
+    assert!(sentence.contains("not asked: no ") && sentence.len() < 200, "{sentence}");
     let full = s.run("all", 2.0, fill_everything);
     let asked = s.engine().asked(&Scope::of([full])).unwrap();
     assert_eq!((asked.lacks("disk-saturated"), asked.lacks("cpu-queue")), (String::new(), String::new()));

@@ -10,7 +10,7 @@ use crate::Answer;
 
 /// A sentence with places.
 #[derive(Clone, Debug)]
-pub(super) struct Says(Vec<Piece>);
+pub(super) struct Message(Vec<Piece>);
 
 #[derive(Clone, Debug)]
 enum Piece {
@@ -18,31 +18,31 @@ enum Piece {
     Column { name: String, unit: Option<Unit> },
 }
 
-impl Says {
+impl Message {
     /// Reads `text`; what is wrong as a message.
-    pub(super) fn parse(text: &str) -> Result<Says, String> {
+    pub(super) fn parse(text: &str) -> Result<Message, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
-            let (place, next) = after.split_once('}').ok_or("says: a `{` has no `}`")?;
+            let (place, next) = after.split_once('}').ok_or("message: a `{` has no `}`")?;
             let (name, unit) = match place.split_once(':') {
                 None => (place, None),
                 Some((name, symbol)) => match Unit::from_symbol(symbol) {
                     Unit::None => {
-                        return Err(format!("says: `{symbol}` is not a unit, as `%`, `B`, `B/s`, `/s`, `s`, `ms`"));
+                        return Err(format!("message: `{symbol}` is not a unit, as `%`, `B`, `B/s`, `/s`, `s`, `ms`"));
                     }
                     unit => (name, Some(unit)),
                 },
             };
             if name.trim().is_empty() {
-                return Err("says: `{}` names no column".to_owned());
+                return Err("message: `{}` names no column".to_owned());
             }
             pieces.push(Piece::Text(before.to_owned()));
             pieces.push(Piece::Column { name: name.trim().to_owned(), unit });
             rest = next;
         }
         pieces.push(Piece::Text(rest.to_owned()));
-        Ok(Says(pieces))
+        Ok(Message(pieces))
     }
 
     /// The columns that it wants.
@@ -63,7 +63,7 @@ impl Says {
     }
 }
 
-impl fmt::Display for Says {
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in &self.0 {
             match piece {
@@ -139,19 +139,19 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Says;
+    use super::Message;
 
     #[test]
     fn a_sentence_is_read_with_its_places() {
-        let says = Says::parse("CPU {cpu} was busy {busy:%} of the time.").unwrap();
-        assert_eq!(says.columns().collect::<Vec<_>>(), ["cpu", "busy"]);
-        assert_eq!(says.to_string(), "CPU {cpu} was busy {busy:%} of the time.");
+        let message = Message::parse("CPU {cpu} was busy {busy:%} of the time.").unwrap();
+        assert_eq!(message.columns().collect::<Vec<_>>(), ["cpu", "busy"]);
+        assert_eq!(message.to_string(), "CPU {cpu} was busy {busy:%} of the time.");
     }
 
     #[test]
     fn a_wrong_place_is_named() {
-        assert_eq!(Says::parse("{cpu").unwrap_err(), "says: a `{` has no `}`");
-        assert!(Says::parse("{cpu:furlong}").unwrap_err().contains("`furlong` is not a unit"));
-        assert!(Says::parse("{}").is_err());
+        assert_eq!(Message::parse("{cpu").unwrap_err(), "message: a `{` has no `}`");
+        assert!(Message::parse("{cpu:furlong}").unwrap_err().contains("`furlong` is not a unit"));
+        assert!(Message::parse("{}").is_err());
     }
 }

@@ -56,11 +56,14 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     if args.all {
         return list(&store, args);
     }
-    let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.sentence() };
-    let Diagnosis { answer, found: all, several_hosts } = Diagnosis::of(&engine, &scope)?;
-    let runs = scope.runs.map_or(0, |runs| runs.len());
+    let wanted = args.range.of(&args.runs, &["@1"]);
+    let ((asked, diagnosis, runs), is_whole) = answers::undamaged(&store, &wanted, |selectors| {
+        let scope = answers::scope(&store, selectors)?;
+        let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.sentence() };
+        Ok((asked, Diagnosis::of(&engine, &scope)?, scope.runs.map_or(0, |runs| runs.len())))
+    })?;
+    let Diagnosis { answer, found: all, several_hosts } = diagnosis;
     let text = if args.form.is_json() {
         all.iter().flat_map(json_lines).collect()
     } else {
@@ -72,7 +75,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
             + &answer::not_asked(asked, page_width(args))
     };
     print::paged(print::Form::json_if(args.form.is_json()), &text)?;
-    let mut code = ExitCode::SUCCESS;
+    let mut code = if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     for error in all.iter().filter_map(|found| found.outcome.as_ref().err()) {
         print::message(&format!("warning: a finding failed: {error}"));
         code = ExitCode::FAILURE;

@@ -34,7 +34,7 @@ impl Reading<'_> {
         let mut shown: BTreeMap<String, usize> = BTreeMap::new();
         let mut left_out = 0;
         let before: Vec<&RowRead> = self.account.rows.iter().filter(|row| row.line == 0).collect();
-        before.iter().take(ROWS).for_each(|row| rows.push(cells("", "", row.format, &shown(row))));
+        before.iter().take(ROWS).for_each(|row| rows.push(cells("", "", row.format, &values_of(row))));
         for line in self.account.lines.iter().filter(|line| !line.text.trim().is_empty()) {
             let kind = self.kind(line);
             let (n, most) = (shown.entry(kind).or_default(), if line.notes.is_empty() { ALIKE } else { UNREAD });
@@ -59,7 +59,7 @@ impl Reading<'_> {
 
     fn line(&self, line: &Line, rows: &mut Vec<Vec<String>>) {
         let number = line.number.to_string();
-        let mut values: Vec<String> = line.rows.iter().take(ROWS).map(|row| shown(&self.account.rows[*row])).collect();
+        let mut values: Vec<String> = line.rows.iter().take(ROWS).map(|row| values_of(&self.account.rows[*row])).collect();
         if line.rows.len() > ROWS {
             values.push(format!("… and {}", plural((line.rows.len() - ROWS) as u64, "row")));
         }
@@ -139,7 +139,7 @@ fn gap(left_out: &mut usize, rows: &mut Vec<Vec<String>>) {
 }
 
 /// A row in one line: its table, then its values.
-fn shown(row: &RowRead) -> String {
+fn values_of(row: &RowRead) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => visible(text).into_owned(),
         Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), short),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fenxi_load::{
-    engine::Plan,
+    engine::{Plan, Settings},
     policy::{Action, Policy},
     prepare,
     schedule::{Arrival, Schedule},
@@ -41,23 +41,25 @@ pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
         endpoint: client.endpoint().clone(),
         target,
         program: Arc::new(program),
-        mode: match args.protocol {
-            ProtocolArg::Simple => Mode::Simple,
-            ProtocolArg::Prepared => Mode::Prepared,
-            ProtocolArg::Pipelined => Mode::Pipelined,
-        },
-        schedule: Arc::new(schedule),
-        connections: args.connections,
         threads,
         share: None,
-        pin: args.pin.iter().flatten().copied().collect(),
-        warmup_s: args.warmup.unwrap_or(0.0),
-        duration_s: args.duration,
-        interval_s: args.interval,
-        drain_s: args.drain,
-        connects_per_s: args.connect_rate,
-        seed: args.place.seed,
-        policy,
+        run: Settings {
+            mode: match args.protocol {
+                ProtocolArg::Simple => Mode::Simple,
+                ProtocolArg::Prepared => Mode::Prepared,
+                ProtocolArg::Pipelined => Mode::Pipelined,
+            },
+            schedule,
+            connections: args.connections,
+            pin: args.pin.iter().flatten().copied().collect(),
+            warmup_s: args.warmup.unwrap_or(0.0),
+            duration_s: args.duration,
+            interval_s: args.interval,
+            drain_s: args.drain,
+            connects_per_s: args.connect_rate,
+            seed: args.place.seed,
+            policy,
+        },
     };
     Ok(Planned { workload, load })
 }
@@ -100,10 +102,10 @@ pub fn parameters(args: &RunArgs, Planned { workload, load }: &Planned) -> BTree
     for (key, value) in [
         ("workload", workload.name.clone()),
         ("server", load.target.login.dialect.word().to_owned()),
-        ("connections", load.connections.to_string()),
+        ("connections", load.run.connections.to_string()),
         ("threads", load.threads.to_string()),
         ("protocol", protocol),
-        ("seed", load.seed.to_string()),
+        ("seed", load.run.seed.to_string()),
     ] {
         all.insert(key.to_owned(), value);
     }
@@ -113,7 +115,7 @@ pub fn parameters(args: &RunArgs, Planned { workload, load }: &Planned) -> BTree
     if let Some(think) = workload.think_time_us() {
         all.insert("think_us".to_owned(), think);
     }
-    if let Some(rate) = load.schedule.offered_per_s(load.warmup_s, load.warmup_s + load.duration_s) {
+    if let Some(rate) = load.run.schedule.offered_per_s(load.run.warmup_s, load.run.warmup_s + load.run.duration_s) {
         all.insert("rate_per_s".to_owned(), rate.to_string());
     }
     all

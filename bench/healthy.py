@@ -150,9 +150,9 @@ def designed(store, name):
         measure(fenxi(store, "load", "prepare", server.url, "-w", workload))
         run = fenxi(store, "load", "run", server.url, "-w", workload, "-c", str(connections), "--warmup", "1s", "--quiet", "--record")
         measure([*run, "--for", "4s", "--name", f"{name} capacity"])
-        told = json_lines(fenxi(store, "sql", "-r", f"{name} capacity", "-o", "json", "SELECT value FROM result WHERE name = 'throughput'"))
+        values = json_lines(fenxi(store, "sql", "-r", f"{name} capacity", "-f", "json", "SELECT value FROM result WHERE name = 'throughput'"))
         for share in SHARES:
-            rate = ["--rate", str(max(1, round(told[0]["value"] * share / 100)))] if share < 100 else []
+            rate = ["--rate", str(max(1, round(values[0]["value"] * share / 100)))] if share < 100 else []
             measure([*run, *rate, "--for", f"{SECONDS}s", "--name", f"{name} {share}"])
     return [f"{name} {share}" for share in SHARES]
 

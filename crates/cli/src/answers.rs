@@ -156,24 +156,23 @@ fn answer_once(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format
 
 /// The damaged file that an error is about, and what is wrong with it.
 pub fn damage(error: &anyhow::Error) -> Option<(&Path, &str)> {
-    let of_query = |error: &QueryError| match error {
-        QueryError::Store(error) => Some(error),
-        QueryError::Finding { source, .. } => match &**source {
+    fn of_query(error: &QueryError) -> Option<&StoreError> {
+        match error {
             QueryError::Store(error) => Some(error),
+            QueryError::Finding { source, .. } => of_query(source),
             _ => None,
-        },
-        _ => None,
-    };
-    let of_compare = |error: &CompareError| match error {
-        CompareError::Store(error) => Some(error),
-        CompareError::Query(error) => of_query(error),
-        _ => None,
-    };
-    let error = error
-        .downcast_ref::<StoreError>()
-        .or_else(|| error.downcast_ref().and_then(of_query))
-        .or_else(|| error.downcast_ref().and_then(of_compare))?;
-    match error {
+        }
+    }
+    fn of_compare(error: &CompareError) -> Option<&StoreError> {
+        match error {
+            CompareError::Store(error) => Some(error),
+            CompareError::Query(error) => of_query(error),
+            _ => None,
+        }
+    }
+    let of_any = error.downcast_ref::<QueryError>().and_then(of_query);
+    let of_any = of_any.or_else(|| error.downcast_ref::<CompareError>().and_then(of_compare));
+    match error.downcast_ref::<StoreError>().or(of_any)? {
         StoreError::Damaged { path, why } => Some((path, why)),
         _ => None,
     }

@@ -46,7 +46,7 @@ pub enum Kind {
 pub enum Author {
     /// We did: its worker is kept for the next one.
     Ours,
-    /// Anybody else: it has a worker of its own, which sees the runs asked for and is thrown away.
+    /// Anybody else: it has its own worker, which sees the runs asked for and is thrown away.
     Other,
 }
 

@@ -19,9 +19,9 @@
 mod asked;
 mod fixture;
 mod kept;
+mod message;
 mod periods;
 mod rank;
-mod message;
 mod world;
 
 use std::{
@@ -44,8 +44,8 @@ use crate::{
     culprit,
 };
 use fixture::Cases;
-use rank::order;
 use message::Message;
+use rank::order;
 
 words! {
     /// How much a finding matters, the worst first.

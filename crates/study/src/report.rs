@@ -10,7 +10,7 @@ use fenxi_store::Store;
 use crate::{
     Asks, StudyError,
     collect::{Collected, Series, collect},
-    plan::{Kind, StudyPlan},
+    plan::{Factor, Kind, StudyPlan},
     reported::{BestCell, Curve, Effect, EffectLevel, Failure, Far, Fit, OfCell, OfResponse, Point, Report, Together},
     state::Record,
 };
@@ -149,11 +149,11 @@ fn effect(plan: &StudyPlan, all: &Collected, series: &Series, factor: usize) -> 
     Some(Effect { factor: plan.factors[factor].name.clone(), levels })
 }
 
-/// Along the numeric factor with the most levels, one curve for each combination of the others.
+/// Along the factor that is a degree of parallelism, one curve for each combination of the others.
 fn curves(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<Curve> {
-    let numeric = plan.factors.iter().enumerate().filter(|(_, f)| f.is_numeric() && f.levels.len() > 1);
-    // The first of those with most levels.
-    let Some((axis, factor)) = numeric.rev().max_by_key(|(_, f)| f.levels.len()) else { return Vec::new() };
+    let is_axis = |factor: &Factor| plan.scaling.as_ref() == Some(&factor.name);
+    let Some(axis) = plan.factors.iter().position(is_axis) else { return Vec::new() };
+    let factor = &plan.factors[axis];
     let mut groups: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
     for (place, cell) in all.design.cells.iter().enumerate() {
         let mut others = cell.levels.clone();

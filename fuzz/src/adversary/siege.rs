@@ -18,7 +18,7 @@ use super::{
 
 /// An answer may come so long after the time limit.
 const GRACE: Duration = Duration::from_secs(1);
-/// What everybody must be told, whatever was asked before.
+/// What every client must get, whatever was asked before.
 const KNOWN: &str = "SELECT sum(usr) AS a, wmean(usr, dt) AS b, count(DISTINCT run) AS c, 42 AS d FROM cpu";
 
 /// How a server is set up.
@@ -34,7 +34,7 @@ pub struct Setup {
     pub more: u64,
     /// Whether it may change nothing.
     pub read_only: bool,
-    /// Whether nobody else asks: then the next answer must come at once.
+    /// Whether no other client asks: then the next answer must come at once.
     pub alone: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct Broken {
     pub seen: String,
 }
 
-/// A server over a store of its own, with everything that must not change.
+/// A server over a separate store, with everything that must not change.
 pub struct Siege {
     setup: Setup,
     place: Place,
@@ -251,7 +251,7 @@ impl Siege {
         Ok(())
     }
 
-    /// The next answer must be right, and come soon where nobody else asks.
+    /// The next answer must be right, and come soon where no other client asks.
     fn known(&self) -> Result<(), Broken> {
         let expected = (USR[0] + USR[1]) * SECONDS as f64;
         let right = serde_json::json!([[expected, expected / 2.0 / SECONDS as f64, 2, 42]]);

@@ -161,7 +161,10 @@ fn what_stands_out_comes_with_its_evidence_and_a_wrong_rule_says_so_in_its_place
     // CPU 3 of the made-up run is saturated all the time, the others are not.
     let hot = of("one-cpu-saturated");
     assert!(
-        hot["occurrences"][0]["message"].as_str().unwrap().starts_with("CPU 3 was at least 95 % busy for 20.0 s of 20.0 s"),
+        hot["occurrences"][0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("CPU 3 was at least 95 % busy for 20.0 s of 20.0 s"),
         "{hot}"
     );
     assert_eq!(panel(&payload, hot["ask"].as_str().unwrap())["quiet"], Value::Null);

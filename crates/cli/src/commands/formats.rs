@@ -164,7 +164,11 @@ fn list(known: &Formats, width: Option<usize>) -> String {
     for family in entries(known).chunk_by(|a, b| a.family == b.family) {
         let row = |entry: &Entry| vec![format!("  {}", entry.name), entry.tables.join(" "), entry.summary.clone()];
         let rows: Vec<_> = family.iter().map(row).collect();
-        out.push_str(&format!("{}\n{}\n", family[0].family, print::fitted(&HEADER, &[], &[], &rows, width).with_note()));
+        out.push_str(&format!(
+            "{}\n{}\n",
+            family[0].family,
+            print::fitted(&HEADER, &[], &[], &rows, width).with_note()
+        ));
     }
     out.push_str("fenxi list formats NAME shows an example.\n");
     out

@@ -14,8 +14,8 @@ use fenxi_model::Unit;
 use fenxi_source::Root;
 use fenxi_store::Store;
 use fenxi_study::{
-    Asks, Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, check, conduct, finished,
-    made, parse,
+    Asks, Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, check, conduct, finished, made,
+    parse,
 };
 use fs_err as fs;
 use serde_json::json;

@@ -253,7 +253,9 @@ fn findings_over_two_periods_speak_on_their_yes_rows_and_are_silent_on_their_no_
         match (found.causes.iter().find(|cause| cause.finding == *name), silent) {
             (Some(cause), true) => wrong.push(format!("{run} (no): {}", cause.message)),
             (None, false) => wrong.push(format!("{run} (yes): silent; {:?}", findings(&found))),
-            (Some(cause), false) if cause.message.contains("(unknown)") => wrong.push(format!("{run}: {}", cause.message)),
+            (Some(cause), false) if cause.message.contains("(unknown)") => {
+                wrong.push(format!("{run}: {}", cause.message))
+            }
             _ => {}
         }
     }

@@ -180,11 +180,11 @@ fn a_share_of_the_clock_is_no_share_of_what_sessions_spend() {
 }
 
 #[test]
-fn a_server_is_far_only_where_round_trips_hold_the_time() {
+fn network_latency_is_found_only_where_round_trips_hold_the_time() {
     let far = seen(FAR);
     assert_eq!(far.first(), ("network-latency", 80.0, LATENCY.to_owned()));
     let message = &far.diagnosis.found[0].outcome.as_ref().unwrap()[0].message;
-    assert_eq!(says, "A round trip to far takes 20.0 ms at least, and a transaction of 75.0 ms makes 3 of them.");
+    assert_eq!(message, "A round trip to far takes 20.0 ms at least, and a transaction of 75.0 ms makes 3 of them.");
     // Three round trips are all of the service, and the queue has the time.
     let queued = seen(FAR_AND_QUEUED);
     assert!(queued.found("network-latency").is_none(), "{:#?}", queued.diagnosis.found);

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::{segment::Segment, prompt::is_host};
+use super::{prompt::is_host, segment::Segment};
 use crate::{AnyFormat, Family, Format, Formats, Head, Input, Out, OwnFormat, Sure};
 
 /// What this file reads.

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use jiff::civil::{Date, Time};
 
 use super::{
-    segment::Segment,
     prompt::{begin, first_line},
+    segment::Segment,
 };
 use crate::{
     AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, When, banner, detect::surest,

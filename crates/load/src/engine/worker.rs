@@ -351,7 +351,7 @@ fn thread_queued() -> Option<u64> {
     Some(server::turn(&fs_err::read_to_string("/proc/thread-self/schedstat").ok()?)?.0)
 }
 
-/// Processor time of this thread, in nanoseconds.
+/// CPU time of this thread, in nanoseconds.
 fn thread_cpu() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -129,6 +129,7 @@ pub fn receive(from: &mut dyn Read, longest: usize) -> io::Result<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Schedule;
 
     #[test]
     fn what_is_sent_is_received_and_noise_is_an_error() {

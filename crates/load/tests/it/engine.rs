@@ -119,7 +119,8 @@ fn gaps_at_the_server_vary_as_the_jitter_says() {
 fn overload_is_survived_and_said() {
     // Two connections of 5 ms each do 400 per second at most.
     let stub = Stub::start(|t, _| Answer::NotBefore(t + Duration::from_millis(5)));
-    let outcome = go(&with(plan(&stub, QUERY, steady(2000.0, 0.0)), |run| (run.connections, run.duration_s) = (2, 1.0)));
+    let outcome =
+        go(&with(plan(&stub, QUERY, steady(2000.0, 0.0)), |run| (run.connections, run.duration_s) = (2, 1.0)));
     assert!(outcome.total.per_s(outcome.total.tally.transactions) <= 400.0);
     assert!(outcome.unstarted > 1500, "{}", outcome.unstarted);
     assert!(outcome.doubts()[0].starts_with("overload"), "{:?}", outcome.doubts());

@@ -1,4 +1,4 @@
-//! Every shipped finding on the rows of its own header, and findings that users write.
+//! Every shipped finding on the rows of the header, and findings that users write.
 
 use fenxi_model::{
     Rows,
@@ -231,7 +231,10 @@ fn a_store_can_have_findings_of_its_own_and_a_row_can_say_how_much_it_matters() 
     let all = s.engine().find_all(&Scope::all()).unwrap();
     let mine = all.iter().find(|f| f.finding.name == "mine").unwrap();
     let found = &mine.outcome.as_ref().unwrap()[0];
-    assert_eq!((found.message.as_str(), found.severity, mine.finding.own), ("usr was 12.5%.", Severity::Critical, true));
+    assert_eq!(
+        (found.message.as_str(), found.severity, mine.finding.own),
+        ("usr was 12.5%.", Severity::Critical, true)
+    );
     let wrong = all.iter().find(|f| f.finding.name == "wrong").unwrap();
     let error = wrong.outcome.as_ref().unwrap_err().to_string();
     assert!(error.starts_with("wrong.sql: there is no column `usrr`\n  line 6 | "), "{error}");
@@ -244,14 +247,18 @@ fn findings_of_a_store_may_use_the_former_names_of_keys_findings_and_columns() {
     fs_err::create_dir_all(&folder).unwrap();
     let before = MINE.replace("-- message:", "-- says:");
     assert_ne!(before, MINE);
-    fs_err::write(folder.join("far-server.sql"), format!("{before}-- explains: far-server, steal\nSELECT run, usr FROM cpu"))
-        .unwrap();
+    fs_err::write(
+        folder.join("far-server.sql"),
+        format!("{before}-- explains: far-server, steal\nSELECT run, usr FROM cpu"),
+    )
+    .unwrap();
     let all = fenxi_query::findings(&s.store).unwrap();
     let mine = all.iter().find(|finding| finding.own).unwrap();
     assert_eq!((mine.name.as_str(), mine.message().as_str()), ("far-server", "usr was {usr:%}."));
     assert_eq!(mine.explains, ["network-latency", "steal"]);
     assert!(!all.iter().any(|finding| finding.name == "network-latency"), "the store's own replaces it");
-    let changes = Finding::parse("x", &format!("{before}-- periods: inside, rest\nSELECT run, said FROM change")).unwrap();
+    let changes =
+        Finding::parse("x", &format!("{before}-- periods: inside, rest\nSELECT run, said FROM change")).unwrap();
     assert!(changes.over_changes().contains(" AS said"));
 }
 

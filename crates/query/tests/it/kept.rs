@@ -119,13 +119,14 @@ fn a_finding_of_the_store_is_evaluated_each_time() {
     let folder = s.store.path().join("findings");
     fs_err::create_dir_all(&folder).unwrap();
     for n in [1, 2] {
-        let header = "-- title: Mine\n-- severity: info\n-- section: cpu\n-- message: It is {n}.\n-- comparison: refuse\n";
+        let header =
+            "-- title: Mine\n-- severity: info\n-- section: cpu\n-- message: It is {n}.\n-- comparison: refuse\n";
         fs_err::write(folder.join("steal.sql"), format!("{header}SELECT run, host, {n} AS n FROM runs")).unwrap();
         assert_eq!(messages(s.engine().find_comparison(&scope).unwrap()), [format!("It is {n}.")]);
     }
 }
 
-/// The sentences of each finding for each run of its own header, with only that run in scope and with all of them.
+/// The sentences of each finding for each run of the header, with only that run in scope and with all of them.
 #[test]
 fn a_shipped_finding_looks_at_each_run_by_itself() {
     let mut s = TestStore::new();

@@ -59,7 +59,8 @@ impl Reading<'_> {
 
     fn line(&self, line: &Line, rows: &mut Vec<Vec<String>>) {
         let number = line.number.to_string();
-        let mut values: Vec<String> = line.rows.iter().take(ROWS).map(|row| values_of(&self.account.rows[*row])).collect();
+        let mut values: Vec<String> =
+            line.rows.iter().take(ROWS).map(|row| values_of(&self.account.rows[*row])).collect();
         if line.rows.len() > ROWS {
             values.push(format!("… and {}", plural((line.rows.len() - ROWS) as u64, "row")));
         }

@@ -2,9 +2,7 @@
 
 use fenxi_model::{Unit, visible};
 
-use fenxi_study::reported::{
-    Curve, Effect, EffectLevel, Far, Fit, OfCell, OfResponse, Point, Range, Report,
-};
+use fenxi_study::reported::{Curve, Effect, EffectLevel, Far, Fit, OfCell, OfResponse, Point, Range, Report};
 
 use super::plot::{Bar, bars};
 use crate::print;
@@ -167,8 +165,7 @@ impl Page {
         self.best(response, &scale);
         self.interactions(response);
         if !response.outliers.is_empty() {
-            let far =
-                |f: &Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
+            let far = |f: &Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
             let all: Vec<String> = response.outliers.iter().take(5).map(far).collect();
             let more = response.outliers.len().saturating_sub(5);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };

@@ -187,7 +187,7 @@ export interface Cause {
   /** What it is: `problem`, `symptom`, `information`. */
   kind: string;
   /** It with figures. */
-  says: string;
+  message: string;
   /** The statement. */
   title: string;
 }
@@ -338,10 +338,10 @@ export interface Finding {
   impact?: Impact;
   /** Its role in the search for a cause. */
   kind: "problem" | "symptom" | "measurement" | "information";
-  /** Occurrences that are not among `said`. */
+  /** Occurrences that are not among `occurrences`. */
   more: number;
+  occurrences: Occurrence[];
   own: boolean;
-  said: Said[];
   severity: "critical" | "warning" | "info";
   title: string;
 }
@@ -645,6 +645,14 @@ export interface Notes {
   total: number;
 }
 
+/** An occurrence of a finding. */
+export interface Occurrence {
+  host: string | null;
+  message: string;
+  /** Place among the runs. */
+  run: number;
+}
+
 /** What there is to see of runs, without data. */
 export interface Opened {
   runs: Run[];
@@ -897,14 +905,6 @@ export interface RunWindow {
   from_s: number;
   name: string;
   to_s: number;
-}
-
-/** An occurrence of a finding. */
-export interface Said {
-  host: string | null;
-  /** Place among the runs. */
-  run: number;
-  text: string;
 }
 
 /** A law fitted to a curve: throughput at N is gamma N / (1 + alpha (N - 1) + beta N (N - 1)). */

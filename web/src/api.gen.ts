@@ -65,7 +65,7 @@ export const CHANGING = [
 
 /** The program and what it allows. */
 export interface About {
-  /** What confines statements; empty where no process can be had for them. */
+  /** The confinement of statements; empty where no process is available for them. */
   confined: string[];
   program: string;
   read_only: boolean;
@@ -172,9 +172,9 @@ export interface CatalogueTable {
   /** Whether another run has the same keys. */
   keys_are: "lasting" | "passing";
   name: string;
-  /** What it is about: a section of reports and comparisons. */
+  /** Its section of reports and comparisons. */
   section: "result" | "cpu" | "memory" | "disk" | "network" | "process" | "interrupt" | "database" | "facts";
-  /** What its rows are. */
+  /** The shape of its rows. */
   shape: "series" | "distribution" | "facts" | "events";
 }
 

@@ -26,7 +26,7 @@ use crate::{
 /// Bytes of a filled-in login form.
 const FORM: usize = 8 << 10;
 
-/// Lets in who has a token; who has none is shown the login page, or gets an error.
+/// Lets requests with a token pass; others get the login page, or an error.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let Access::Tokens(tokens) = &shared.settings.access else {
@@ -60,7 +60,7 @@ fn named(who: Option<String>, mut response: Response) -> Response {
     response
 }
 
-/// The answer to who has no session: pages lead to the login page, programs get an error.
+/// The answer without a session: pages lead to the login page, programs get an error.
 fn ask_in(request: &Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
     let is_page = request.method() == Method::GET && pages::is_page(request.uri().path());
@@ -77,7 +77,7 @@ fn ask_in(request: &Request) -> Response {
     pages::see(&format!("/login?{next}"))
 }
 
-/// Whose token it is, unless its sender was wrong too often.
+/// The owner of a token, unless its sender was wrong too often.
 fn attempt(shared: &Shared, tokens: &Tokens, request: &Request, token: &str) -> Result<String, Failure> {
     let address = request.extensions().get::<Peer>().map_or([0, 0, 0, 0].into(), |p| p.address.ip());
     let mut attempts = locked(&shared.door.attempts);

@@ -118,8 +118,11 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
             (_, true) => differs::Form::Markdown,
             _ => differs::Form::Text,
         };
-        let causes = match differs::between(&engine, &first, &second, form).map_err(anyhow::Error::from) {
-            _ if refused => String::new(),
+        let causes = match refused {
+            true => Ok(String::new()),
+            false => differs::between(&engine, &first, &second, form).map_err(anyhow::Error::from),
+        };
+        let causes = match causes {
             Err(error) if answers::damage(&error).is_some() => {
                 print::message(&format!("warning: what changed between the groups is not named: {error:#}"));
                 failed = true;

@@ -1,7 +1,6 @@
 //! A report as text for a terminal of 80 columns, or as a page of Markdown.
 
 use fenxi_model::{Unit, visible};
-
 use fenxi_study::reported::{Curve, Effect, EffectLevel, Far, Fit, OfCell, OfResponse, Point, Range, Report};
 
 use super::plot::{Bar, bars};

@@ -13,7 +13,7 @@ const FIELD: char = '\u{1f}';
 /// The statement with the meanings of series.
 const NAMING: &str = include_str!("means.sql");
 /// What a series can mean. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
-pub const MEANS: [&str; 29] = [
+pub const MEANS: [&str; 33] = [
     "throughput",
     "statements",
     "latency",
@@ -21,16 +21,19 @@ pub const MEANS: [&str; 29] = [
     "active",
     "locks",
     "scans",
+    "spills",
     "reads",
     "inserted",
     "changed",
     "redo",
     "log",
+    "commit_flushes",
     "misses",
     "own_writes",
     "sent",
     "received",
     "flushes",
+    "ddl",
     "cpu_use",
     "kernel",
     "stolen",
@@ -41,6 +44,7 @@ pub const MEANS: [&str; 29] = [
     "disk_reads",
     "retransmits",
     "round_trip",
+    "dump",
     "other_cpu",
     "other_io",
 ];

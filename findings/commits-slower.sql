@@ -37,6 +37,10 @@
 SELECT m.run, m.host, c.said, m.severity, least(4, greatest(-commit_flushes, active)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'commit_flushes'
     JOIN change w ON w.run = m.run AND w.is_first = 1 AND w.means = 'throughput'
-WHERE commit_flushes <= -1 AND work <= -1 AND active >= 0.5 AND cpu_use <= -0.5 AND coalesce(locks, 0) <= 0.3 AND coalesce(ddl, 0) < 0.5
+WHERE commit_flushes <= -1 AND work <= -1 AND active >= 0.5 AND cpu_use <= -0.5 AND NOT EXISTS (
+        SELECT 1 FROM change x JOIN change a ON a.run = x.run AND a.is_first = 1 AND a.means = 'active'
+        WHERE x.run = m.run AND x.means = 'locks' AND x.change > 0.3 AND x.inside >= 0.2 * a.inside * CASE WHEN x.table_name = 'metric' AND x.key ILIKE '%time%' THEN 1000 ELSE 1 END
+            AND (x.column_name LIKE '%time' OR x.key ILIKE '%lock%time%' OR x.column_name = 'waiting_sessions'))
+    AND coalesce(ddl, 0) < 0.5
     AND c.rest >= 0.1 * w.rest AND c.inside >= 1 AND coalesce(misses, 0) <= 0.3 AND own_work < 0.3 AND coalesce(flushes, 0) < 1.2 AND coalesce(disk_busy, 0) <= 0.5
 ORDER BY weight DESC

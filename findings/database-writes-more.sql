@@ -24,10 +24,17 @@
 -- no: process pid=5 comm=postgres cpu=60 write_bytes_per_s=400 *30
 -- no: inside db commits_per_s=800 rows_updated_per_s=800 *30 @30
 -- no: inside process pid=5 comm=postgres cpu=60 write_bytes_per_s=4000 *30 @30
+--
+-- no: db commits_per_s=1000 rows_updated_per_s=10 *30
+-- no: process pid=5 comm=postgres cpu=60 write_bytes_per_s=400000 *30
+-- no: inside db commits_per_s=800 rows_updated_per_s=8 *30 @30
+-- no: inside process pid=5 comm=postgres cpu=60 write_bytes_per_s=60000000 *30 @30
+-- Of 64 KiB for each written row and more something else is written: rows of a load that has not committed are not counted yet.
 -- Twice as much for each transaction. Rows that are written, sorts that spill and a costlier row are reported by their own rules. Bytes count from 1 MB a second.
 SELECT m.run, m.host, c.said, m.severity, least(4, greatest(own_writes, own_writes_cost)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'own_writes'
 WHERE own_writes >= 1 AND coalesce(own_writes_cost, own_writes) >= 1 AND work <= 0.1 AND own_cost < 0.5 AND own_work < 0.3 AND coalesce(spills, 0) < 0.5
     AND coalesce(redo_cost, 0) < 0.5 AND coalesce(misses, 0) < 0.3 AND coalesce(flushes, 0) < 1.2 AND coalesce(dump, 0) < 0.6
     AND c.inside - c.rest >= CASE WHEN c.column_name ILIKE '%bytes%' THEN 1e6 ELSE 20 END
+    AND (c.column_name NOT ILIKE '%bytes%' OR c.inside <= 65536 * (SELECT sum(x.inside) FROM change x WHERE x.run = m.run AND x.means IN ('changed', 'inserted') AND x.table_name = 'db'))
 ORDER BY weight DESC

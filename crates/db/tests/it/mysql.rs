@@ -314,7 +314,9 @@ fn an_idle_server_looks_idle() {
     ] {
         let n_rows = rows.of(&db::TABLE).unwrap().n_rows();
         let all = amount(&rows, &db::TABLE, (db::dt, place), |_| true);
-        assert!(n_rows > 9 && all == 0.0, "{place:?}: {:?}", figures(&rows, place));
+        // A statement may be under way when statements are counted.
+        let most = if place.index() == db::statements_per_s.index() { 1.5 } else { 0.0 };
+        assert!(n_rows > 9 && all <= most, "{place:?}: {:?}", figures(&rows, place));
     }
     assert!(figures(&rows, db::sessions).iter().all(|sessions| *sessions == 0.0));
     let metrics = rows.of(&metric::TABLE).unwrap();

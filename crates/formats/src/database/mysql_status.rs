@@ -9,7 +9,7 @@ use fenxi_model::{
     Kind, Micros, Table,
     catalog::{db, db_checkpoint, db_setting, db_wal},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Family, Format, Head, Input, Out, Relative, Sure,
@@ -146,6 +146,10 @@ struct Reader {
     name: String,
     /// Whether words were kept as facts: once is enough.
     told: bool,
+    /// Names that were looked up.
+    known: FxHashSet<String>,
+    /// Columns and the variables that fill them.
+    goals: Vec<(Goal, String)>,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -216,16 +220,21 @@ impl Reader {
             self.elapsed_s += dt.unwrap_or(1.0);
         }
         let t = self.clock.get_or_insert_with(|| Relative::elapsed(out)).after(self.elapsed_s);
+        self.look_up(&table);
         self.write(&table, (t, dt), first, out);
         self.last.clear();
         self.last.extend(table);
         self.tables = self.tables.saturating_add(1);
     }
 
-    /// Where the variables go that have a column, by the shipped mapping: a file of values has the same names.
-    fn goals<'a>(&self, table: &'a [(String, f64)]) -> Vec<(Goal, &'a str)> {
-        let of = |(name, _): &'a (String, f64)| goals("mysql-status", name).into_iter().map(move |goal| (goal, name.as_str()));
-        table.iter().flat_map(of).collect()
+    /// Looks up where the variables go that have a column, by the shipped mapping: a file of values has the same names.
+    fn look_up(&mut self, table: &[(String, f64)]) {
+        for (name, _) in table {
+            if !self.known.contains(name) {
+                self.known.insert(name.clone());
+                self.goals.extend(goals("mysql-status", name).into_iter().map(|goal| (goal, name.clone())));
+            }
+        }
     }
 
     fn write(&self, table: &[(String, f64)], (t, dt): (Micros, Option<f64>), first: bool, out: &mut Out<'_>) {
@@ -237,11 +246,14 @@ impl Reader {
         let find = |name: &str| table.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         let rate = |name: &str| Some(growth(name, find(name)?)? / dt?);
         out.since_boot(first);
-        let goals = self.goals(table);
         for of in TABLES {
+            let goals = self.goals.iter().filter(|(goal, _)| goal.table.id == of.id);
+            if of.id != db::TABLE.id && goals.clone().next().is_none() {
+                continue;
+            }
             let mut row = out.row(of, t, dt);
             // Gauges of the first table have a row without an interval.
-            for (goal, name) in goals.iter().filter(|(goal, _)| goal.table.id == of.id && (goal.grows || !first)) {
+            for (goal, name) in goals.filter(|(goal, _)| goal.grows || !first) {
                 let value = match (goal.grows, of.columns[goal.column].kind) {
                     (false, _) => find(name),
                     (true, Kind::Count) => find(name).and_then(|value| growth(name, value)),
@@ -251,7 +263,7 @@ impl Reader {
             }
             if of.id == db::TABLE.id {
                 let (asked, missed) = (rate("Innodb_buffer_pool_read_requests"), rate("Innodb_buffer_pool_reads"));
-                row.f64(db::cache_hits_per_s, asked.zip(missed).map(|(asked, missed)| (asked - missed).max(0.0)));
+                row.f64(db::cache_hits_per_s.index(), asked.zip(missed).map(|(asked, missed)| (asked - missed).max(0.0)));
             }
         }
         for (name, value) in table.iter().filter(|(name, _)| !is_gauge(name)) {

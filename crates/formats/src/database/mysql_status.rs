@@ -79,6 +79,14 @@ fn pair<'a>(name: &'a str, value: &'a str) -> Entry<'a> {
     Entry::Pair(name, value)
 }
 
+/// Variables that newer MariaDB has no more, and those that are as good.
+const INSTEAD: &[(&str, &str)] = &[
+    ("Innodb_rows_read", "Rows_read"),
+    ("Innodb_rows_inserted", "Handler_write"),
+    ("Innodb_rows_updated", "Handler_update"),
+    ("Innodb_rows_deleted", "Handler_delete"),
+];
+
 /// Variables that are no counters, by how they begin, how they end, or what is in them.
 const GAUGE_BEGINS: &[&str] = &[
     "Threads_c",
@@ -232,7 +240,10 @@ impl Reader {
         for (name, _) in table {
             if !self.known.contains(name) {
                 self.known.insert(name.clone());
-                self.goals.extend(goals("mysql-status", name).into_iter().map(|goal| (goal, name.clone())));
+                let has = |name: &str| table.iter().any(|(known, _)| known == name);
+                let stands_in = INSTEAD.iter().find(|(of, other)| other == name && !has(of));
+                let called = stands_in.map_or(name.as_str(), |(of, _)| of);
+                self.goals.extend(goals("mysql-status", called).into_iter().map(|goal| (goal, name.clone())));
             }
         }
     }

@@ -22,9 +22,10 @@
 -- no: inside db commits_per_s=100 statements_per_s=3000 rows_returned_per_s=4000 sent_bytes_per_s=90000 *30 @30
 -- Twice as many statements for a transaction that reads as much; or, where transactions are not counted, a quarter of the rows and half of the
 -- bytes for a statement, while there are more of them. What asks all the time and not for transactions does not become more.
-SELECT m.run, m.host, c.said, CASE WHEN latency <= 0.1 THEN 'info' ELSE 'warning' END AS severity, least(4, greatest(statements_cost, -reads_cost)) AS weight
+SELECT m.run, m.host, c.said, CASE WHEN latency <= 0.1 THEN 'info' ELSE 'warning' END AS severity, least(4, greatest(statements_cost, -sent_cost)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN statements >= 0.2 AND statements_cost >= 1 AND abs(coalesce(reads_cost, 0)) < 0.7 THEN 'statements' ELSE 'throughput' END
 WHERE c.means = 'statements'
-    OR work >= 0.2 AND reads_cost <= -2 AND sent_cost <= -1 AND regexp_matches(lower(c.column_name || ' ' || c.key), 'statements|questions|queries|select|requests')
+    OR work >= 0.2 AND sent_cost <= -1 AND EXISTS (SELECT 1 FROM change x WHERE x.run = m.run AND x.means = 'reads' AND x.cost <= -2 AND x.change <= -0.5)
+        AND regexp_matches(lower(c.column_name || ' ' || c.key), 'statements|questions|queries|select|requests')
 ORDER BY weight DESC

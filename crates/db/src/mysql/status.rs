@@ -196,7 +196,10 @@ impl Status {
         let rest = |name: &str| self.grown(name).map(|grown| (grown - self.own.get(name).unwrap_or(&0.0)).max(0.0));
         // Our statements are counted exactly but for one that was under way, what they add to other counters is not: where there were no
         // others it was ours.
-        if own::OF_STATEMENTS.contains(&name) && self.is_quiet && rest(own::STATEMENTS).is_some_and(|others| others <= 1.0) {
+        if own::OF_STATEMENTS.contains(&name)
+            && self.is_quiet
+            && rest(own::STATEMENTS).is_some_and(|others| others <= 1.0)
+        {
             return self.grown(name).map(|_| 0.0);
         }
         rest(name)

@@ -274,7 +274,10 @@ impl Reader {
             }
             if of.id == db::TABLE.id {
                 let (asked, missed) = (rate("Innodb_buffer_pool_read_requests"), rate("Innodb_buffer_pool_reads"));
-                row.f64(db::cache_hits_per_s.index(), asked.zip(missed).map(|(asked, missed)| (asked - missed).max(0.0)));
+                row.f64(
+                    db::cache_hits_per_s.index(),
+                    asked.zip(missed).map(|(asked, missed)| (asked - missed).max(0.0)),
+                );
             }
         }
         for (name, value) in table.iter().filter(|(name, _)| !is_gauge(name)) {
@@ -320,8 +323,10 @@ mod tests {
         let text = [table(100, 10, 1000, 0), table(110, 110, 31_000, 5)].concat();
         let text = read(&FORMAT, text.as_bytes()).text;
         let lines: Vec<&str> = text.lines().skip_while(|line| *line != "# db").skip(1).collect();
-        let at = |name: &str| lines[0].split('\t').position(|cell| cell == name).unwrap_or_else(|| panic!("{name}\n{text}"));
-        let last: Vec<&str> = lines.iter().take_while(|line| !line.starts_with('#')).last().unwrap().split('\t').collect();
+        let at =
+            |name: &str| lines[0].split('\t').position(|cell| cell == name).unwrap_or_else(|| panic!("{name}\n{text}"));
+        let last: Vec<&str> =
+            lines.iter().take_while(|line| !line.starts_with('#')).last().unwrap().split('\t').collect();
         let of = |name: &str| last[at(name)];
         assert_eq!((of("row_lock_waits_per_s"), of("row_lock_time"), of("waiting_sessions")), ("10", "3", "5"));
         assert_eq!(of("deadlocks"), "5");

@@ -166,7 +166,13 @@ mod tests {
             2026-11-21T14:00:00Z,3,100,2,10\n2026-11-21T14:00:10Z,59,150,57,14\n";
         let rows = read(text);
         let cells = |line: usize| -> Vec<String> {
-            rows.lines().skip_while(|l| *l != "# db").nth(line).unwrap_or_default().split('\t').map(str::to_owned).collect()
+            rows.lines()
+                .skip_while(|l| *l != "# db")
+                .nth(line)
+                .unwrap_or_default()
+                .split('\t')
+                .map(str::to_owned)
+                .collect()
         };
         let at = |row: usize, name: &str| {
             let place = cells(1).iter().position(|c| c == name).unwrap_or_else(|| panic!("{name}\n{rows}"));

@@ -1,8 +1,8 @@
--- title: A backup or dump reads the database
+-- title: A backup or dump reads the database, or results are huge
 -- severity: warning
 -- section: database
 -- periods: inside, rest
--- says: {said}{sent_too}: somebody reads whole tables and takes them away.
+-- says: {said}{sent_too}: somebody reads whole tables and takes them away, or statements return far more rows than before.
 -- advice: Look for a dump, a backup or an export (sessions by application, SELECT without a condition); move it to a replica or a quiet time, or throttle it.
 -- ask: db-by-application
 -- explains: locks-more, cache-misses-more, table-flush, plan-or-scan-change, outside-disk, outside-load

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: database
 -- periods: inside, rest
--- says: {said}, while as many sessions or more are at work, and the CPUs, the disk and locks are used less: each commit waits for its flush.
+-- says: {said}, while as many sessions or more are at work, and the CPUs and locks are used less: each commit waits for its flush.
 -- advice: See how long the log's disk takes for a flush, and what else writes there; a replica that must confirm makes commits wait likewise. Larger transactions and group commit need fewer flushes.
 -- ask: db-commit
 -- explains: locks-more, network-slower
@@ -42,5 +42,5 @@ WHERE commit_flushes <= -1 AND work <= -1 AND active >= 0.5 AND cpu_use <= -0.5 
         WHERE x.run = m.run AND x.means = 'locks' AND x.change > 0.3 AND x.inside >= 0.2 * a.inside * CASE WHEN x.table_name = 'metric' AND x.key ILIKE '%time%' THEN 1000 ELSE 1 END
             AND (x.column_name LIKE '%time' OR x.key ILIKE '%lock%time%' OR x.column_name = 'waiting_sessions'))
     AND coalesce(ddl, 0) < 0.5
-    AND c.rest >= 0.1 * w.rest AND c.inside >= 1 AND coalesce(misses, 0) <= 0.3 AND own_work < 0.3 AND coalesce(flushes, 0) < 1.2 AND coalesce(disk_busy, 0) <= 0.5
+    AND c.rest >= 0.1 * w.rest AND c.inside >= 1 AND coalesce(misses, 0) <= 0.3 AND own_work < 0.3 AND coalesce(flushes, 0) < 1.2
 ORDER BY weight DESC

@@ -32,8 +32,8 @@ WITH opened AS (
 ), sizes AS (
     SELECT run, host, server, arg_max(value, t) AS size FROM db_setting WHERE name = 'table_open_cache' GROUP BY run, host, server
 )
-SELECT o.run, o.host, o.server, o.closed, 100 * o.misses / (o.hits + o.misses) AS missed, coalesce(z.size, 'an unknown number of') AS size,
-    coalesce(100 * s.opening / nullif(s.active, 0), 0) AS share,
+SELECT o.run, o.host, o.server, o.closed, 100 * o.misses / (o.hits + o.misses) AS missed, coalesce(z.size, 'unknown size') AS size,
+    100 * coalesce(s.opening, 0) / nullif(s.active, 0) AS share,
     CASE WHEN s.active > 0 THEN 'Opening and closing is ' || CAST(round(100 * coalesce(s.opening, 0) / s.active) AS VARCHAR) || '% of the DB time.' ELSE 'How long that took is not known.' END AS of_time, CASE WHEN s.opening >= 0.1 * s.active AND s.opening >= 0.1 OR s.active IS NULL AND o.closed >= 100 AND o.misses >= 0.5 * (o.hits + o.misses) THEN 'warning' ELSE 'info' END AS severity
 FROM opened o
 LEFT JOIN states s ON s.run = o.run AND s.host = o.host AND s.server IS NOT DISTINCT FROM o.server

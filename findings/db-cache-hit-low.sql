@@ -62,7 +62,7 @@ WITH halves AS (
     WHERE misses >= 100 AND found < 0.95 * (found + misses) AND late_misses >= 100 AND late_found < 0.95 * (late_found + late_misses)
     QUALIFY name_of IS NOT NULL OR count(name_of) OVER (PARTITION BY d.run, d.host, d.server) = 0
 )
-SELECT k.run, k.host, k.name, hits, misses, late, coalesce(concat('; the setting is ', coalesce(r.setting, v.setting)), '') AS setting
+SELECT k.run, k.host, k.name, hits, misses, late, coalesce('; the setting is ' || coalesce(r.setting, v.setting), '') AS setting
 FROM known k LEFT JOIN vendors v ON v.run = k.run LEFT JOIN reports r ON r.run = k.run
 WHERE late IS NULL OR late >= 5
 ORDER BY misses DESC, k.run, k.host, k.name

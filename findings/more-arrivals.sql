@@ -21,5 +21,5 @@ SELECT m.run, m.host, c.summary, CASE WHEN coalesce(latency, 1) >= 0.2 THEN 'war
     least(4, greatest(work, coalesce(sessions, 0))) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN work >= 0.3 THEN 'throughput' ELSE 'sessions' END
-WHERE work >= 0.3 OR sessions >= 0.4 AND throughput > -0.3
+WHERE work >= 0.3 AND NOT (coalesce(sent_cost, -1) <= -0.5 AND EXISTS (SELECT 1 FROM change x WHERE x.run = m.run AND x.means = 'reads' AND x.cost <= -1 AND x.change <= -0.5)) OR sessions >= 0.4 AND throughput > -0.3
 ORDER BY weight DESC

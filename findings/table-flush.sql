@@ -16,5 +16,5 @@
 -- Tables that are opened for the first time are a start; only where work becomes slower they matter.
 SELECT m.run, m.host, c.summary, m.severity, least(4, flushes) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'flushes'
-WHERE flushes >= 1.2 AND work <= 0.2 AND m.severity = 'warning'
+WHERE flushes >= 1.2 AND (c.inside >= 5 OR NOT regexp_matches(lower(c.column_name || c.key), 'opened|cache')) AND coalesce(ddl, 0) < 0.5 AND work <= 0.2 AND m.severity = 'warning'
 ORDER BY weight DESC

@@ -31,6 +31,7 @@ derived! {
     "disk_stall",
     "disk_use",
     "host_role",
+    "host_span",
     "load_driver",
     "lone_command",
     "measured_process",

@@ -44,6 +44,11 @@ pub struct Heard {
 }
 
 impl Heard {
+    /// Whether samples were taken and no client was seen at work.
+    pub fn is_quiet(&self) -> bool {
+        self.samples > 0 && self.active == 0 && self.hidden == 0
+    }
+
     /// Adds a sample.
     pub fn add(&mut self, sample: &Sample) {
         self.samples += 1;

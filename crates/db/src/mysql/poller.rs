@@ -182,7 +182,8 @@ impl observer::Poller for Mysql {
         self.own.read(&mut self.client, &self.server)?;
         let round_trip = self.client.ping()?;
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
-            self.status.leave_out(own::added(&self.server, (&self.own_amounts, &own_before), dt));
+            let own = own::added(&self.server, (&self.own_amounts, &own_before), dt);
+            self.status.leave_out(own, heard.is_quiet());
             self.tell_server(&about, dt, round_trip, heard, rows)?;
             self.status.tell(&server, interval.t, dt, rows);
         }

@@ -295,7 +295,8 @@ impl Postgres {
         }
         if let Some(databases) = self.databases.as_mut().filter(|_| !is_short) {
             let mut ledger = self.server.ledger();
-            databases.leave_out(self.server.own_amounts(|| ledger.amounts()));
+            databases
+                .leave_out(self.server.own_amounts(|| ledger.amounts()), heard.is_quiet() && self.roster.active == 0);
             databases.read(&mut self.client, about, rows)?;
         }
         if heard.hidden > 0 && !std::mem::replace(&mut self.has_noted_hidden, true) {

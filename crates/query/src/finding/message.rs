@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::Answer;
 
+/// A database server whose name is not known.
+const NO_SERVER: &str = "the server";
+
 /// A sentence with places.
 #[derive(Clone, Debug)]
 pub(super) struct Message(Vec<Piece>);
@@ -59,7 +62,11 @@ impl Message {
             Piece::Text(text) => text.clone(),
             Piece::Column { name, unit } => columns.show(name, *unit, row),
         };
-        self.0.iter().map(piece).collect()
+        let sentence: String = self.0.iter().map(piece).collect();
+        match sentence.strip_prefix(NO_SERVER) {
+            Some(rest) => format!("The server{rest}"),
+            None => sentence,
+        }
     }
 }
 
@@ -117,7 +124,12 @@ impl Columns {
             }
             Values::Text(v) => v.get(row).cloned().flatten().map(|v| one_line(&v)),
         });
-        shown.unwrap_or_else(|| "(unknown)".to_owned())
+        match (shown, name) {
+            // An import of one server's counters has no address of it.
+            (None, "server") => NO_SERVER.to_owned(),
+            (Some(shown), "server" | "name") if shown.is_empty() => NO_SERVER.to_owned(),
+            (shown, _) => shown.unwrap_or_else(|| "(unknown)".to_owned()),
+        }
     }
 
     /// Every column of `row` but those that every finding has.

@@ -49,6 +49,24 @@ pub(super) struct Header {
     pub(super) known: Vec<String>,
     /// How many of these must be there.
     pub(super) enough: usize,
+    /// What monitors write before the names.
+    #[serde(default)]
+    pub(super) prefixes: Vec<String>,
+    /// Whether the names are the same in small letters.
+    #[serde(default)]
+    pub(super) any_case: bool,
+}
+
+impl Header {
+    /// `name` without what a monitor writes before it and, where case does not matter, in small letters.
+    fn plain(&self, name: &str) -> String {
+        let bare = self.prefixes.iter().find_map(|prefix| {
+            let start = name.get(..prefix.len())?;
+            start.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])
+        });
+        let bare = bare.unwrap_or(name);
+        if self.any_case { bare.to_ascii_lowercase() } else { bare.to_owned() }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -152,6 +170,8 @@ pub(in super::super) struct Mapping {
     values: Vec<(String, Target)>,
     /// What columns are that are said in the words of descriptions.
     roles: Vec<(String, Role)>,
+    /// Shipped mappings of columns that this one leaves open.
+    further: Vec<Mapping>,
 }
 
 impl Mapping {
@@ -189,7 +209,7 @@ impl Mapping {
         }
         let (roles, not_read) = file.columns.roles(&file.set);
         wrong.extend(not_read);
-        (Mapping { file: Arc::new(file), zone, values, roles }, wrong)
+        (Mapping { file: Arc::new(file), zone, values, roles, further: Vec::new() }, wrong)
     }
 
     /// A shipped mapping's description.
@@ -197,14 +217,28 @@ impl Mapping {
         self.file.shipped.as_ref()
     }
 
+    /// The values of the placeholders of `pattern` in `name`, as [`captured`] gives them, or in it as a shipped mapping knows it.
+    pub(super) fn fits(&self, pattern: &str, name: &str) -> Option<Vec<(String, String)>> {
+        let owned = |found: Vec<(&str, &str)>| found.into_iter().map(|(l, v)| (l.to_owned(), v.to_owned())).collect();
+        if let Some(found) = captured(pattern, name) {
+            return Some(owned(found));
+        }
+        let header = self.header().filter(|header| header.any_case || !header.prefixes.is_empty())?;
+        let pattern = if header.any_case { pattern.to_ascii_lowercase() } else { pattern.to_owned() };
+        let plain = header.plain(name);
+        // Labels of a monitor, as `{instance="db1"}`, are no part of the name.
+        let bare = plain.split_once('{').map_or(plain.as_str(), |(bare, _)| bare);
+        captured(&pattern, &plain).or_else(|| captured(&pattern, bare)).map(owned)
+    }
+
     /// The targets of the column called `name`, with what placeholders of the mapping found in it as labels.
     fn targets(&self, name: &str) -> Vec<Target> {
         let found = self.values.iter().filter_map(|(pattern, target)| {
-            let captured = if name.len() <= LONGEST { captured(pattern, name)? } else { return None };
+            let captured = if name.len() <= LONGEST { self.fits(pattern, name)? } else { return None };
             let mut target = target.clone();
-            for (label, value) in captured.into_iter().filter(|(label, _)| *label != "*") {
-                target.set.retain(|(known, _)| known != label);
-                target.set.push((label.to_owned(), value.to_owned()));
+            for (label, value) in captured.into_iter().filter(|(label, _)| label != "*") {
+                target.set.retain(|(known, _)| *known != label);
+                target.set.push((label, value));
             }
             Some(target)
         });
@@ -241,8 +275,13 @@ impl Mapping {
         } else if file.ignore.iter().any(|i| i == name) || file.others == Others::Ignore {
             Some(Role::Ignored)
         } else {
-            None
+            self.further.iter().find_map(|mapping| mapping.role(name))
         }
+    }
+
+    /// Adds a mapping of columns that this one leaves open.
+    pub(super) fn add(&mut self, further: Mapping) {
+        self.further.push(further);
     }
 
     /// Whether the mapping names the columns of time.
@@ -300,7 +339,7 @@ impl Mapping {
 
 /// The values of the placeholders of `pattern` in `name`: `<device> read` finds `sda` in `sda read`. A named one matches something,
 /// `<*>` anything. None where it is another name.
-pub(super) fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let Some((before, label, rest)) = placeholder(pattern) else {
         return (pattern == name).then(Vec::new);
     };

@@ -1,12 +1,13 @@
 -- title: The offered rate was not achieved
 -- severity: warning
 -- section: result
--- says: {generator} offered {offered:/s} transactions and completed {done:/s}.
+-- says: {generator} offered {offered:/s} and completed {done:/s}.
 -- advice: The run shows the limit, not the behaviour at the offered rate: latencies are valid only for the rate achieved. Check the other findings, or lower the rate.
 -- ask: load-throughput
 -- comparison: warn
 -- kind: symptom
 -- causes: load-driver-saturated (the generator itself), cpu-neighbour (another program), db-lock-waits (locks), disk-saturated (a disk that is full)
+-- world: load
 -- yes: load generator=wrk2 offered_per_s=1000 transactions_per_s=700 *30
 -- no: load generator=wrk2 offered_per_s=1000 transactions_per_s=995 *30
 --

@@ -34,7 +34,7 @@ use fenxi_store::Store;
 use serde_json::Value;
 
 pub use asked::{CanAsk, Missing};
-pub use fixture::Case;
+pub use fixture::{Case, Expected};
 pub use periods::{ChangeRow, MEANS, Meaning};
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
@@ -170,8 +170,10 @@ impl Finding {
             lines += 1;
             let pair = comment.split_once(':').map(|(key, value)| (key.trim(), value.trim()));
             match pair.filter(|(key, _)| !key.contains(' ')) {
-                Some((key @ ("yes" | "no"), rows)) => cases.line(key == "no", rows).map_err(|m| bad(lines, m))?,
-                Some((key, value)) => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                Some((key, value)) => match expected(key) {
+                    Some(expected) => cases.line(expected, value).map_err(|m| bad(lines, m))?,
+                    None => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                },
                 // A colon within a sentence makes no key of its beginning.
                 None => cases.end(),
             }
@@ -316,7 +318,7 @@ impl Header {
             _ => {
                 return Err(format!(
                     "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, kind, periods, \
-                     explains, part, impact, names, causes, world, yes, no"
+                     explains, part, impact, names, causes, world, yes, fact, no"
                 ));
             }
         }
@@ -348,6 +350,16 @@ fn causes(value: &str) -> Result<Vec<(String, String)>, String> {
     };
     let all = value.split("),").map(|text| format!("{})", text.trim().trim_end_matches(')')));
     all.map(|text| one(&text).ok_or_else(|| format!("causes: expected `FINDING (what it is)`, not `{text}`"))).collect()
+}
+
+/// What rows behind `key` are for; None for a key of the header.
+fn expected(key: &str) -> Option<Expected> {
+    match key {
+        "yes" => Some(Expected::Found),
+        "fact" => Some(Expected::Fact),
+        "no" => Some(Expected::Nothing),
+        _ => None,
+    }
 }
 
 /// The words between commas.

@@ -239,7 +239,9 @@ mod tests {
     #[test]
     fn lines_of_one_kind_are_one_case_until_the_kind_changes_or_a_comment_is_empty() {
         let mut cases = Cases::default();
-        for (expected, text) in [(Found, "cpu usr=1"), (Found, "mem free_bytes=1"), (Fact, "cpu usr=9"), (Nothing, "cpu usr=0 *3")] {
+        for (expected, text) in
+            [(Found, "cpu usr=1"), (Found, "mem free_bytes=1"), (Fact, "cpu usr=9"), (Nothing, "cpu usr=0 *3")]
+        {
             cases.line(expected, text).unwrap();
         }
         cases.end();

@@ -19,7 +19,10 @@ pub(super) struct Says(Vec<Piece>);
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    Column { name: String, form: Form },
+    Column {
+        name: String,
+        form: Form,
+    },
     /// Only where all columns in it have a value.
     Optional(Vec<Piece>),
 }
@@ -31,7 +34,10 @@ enum Form {
     Plain,
     Unit(Unit),
     /// A count, with the word for one and for several.
-    Counted { one: String, many: String },
+    Counted {
+        one: String,
+        many: String,
+    },
 }
 
 impl Says {

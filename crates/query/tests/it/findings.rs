@@ -5,7 +5,8 @@ use fenxi_model::{
     catalog::{cgroup, cpu, disk, mem, pressure, process, sched},
 };
 use fenxi_query::{
-    CULPRITS, Case, Engine, Expected, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
+    CULPRITS, Case, Engine, Expected, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings,
+    question,
 };
 use fenxi_store::End;
 

@@ -14,7 +14,7 @@
 --
 -- fact: sched context_switches_per_s=110000 cpus_online=2 *30
 -- fact: load generator=fenxi transactions_per_s=33000 *30
--- A switch costs one to some microseconds with its cold caches: 50000 a second are about a tenth of a CPU or more. Where a load tells its transactions, up to ten for each are what
+-- A switch costs one to some microseconds with its cold caches: 50000 a second are about a tenth of a CPU or more. Where the transactions of a load are known, up to ten for each are what
 -- questions and answers take: a fact.
 WITH hosts AS (
     SELECT run, host, wmean(context_switches_per_s, dt) AS switches, CAST(max(cpus_online) AS BIGINT) AS cpus, sum(dt) AS seen_s

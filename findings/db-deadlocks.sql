@@ -17,7 +17,7 @@
 -- no: db server=localhost database=shop deadlocks=0 *20
 --
 -- no: db server=localhost database=shop rollbacks_per_s=5 *20
--- Any; critical above five a minute (awesome-prometheus-alerts). One alone, or less than one in a thousand transactions, holds up nobody else
+-- Any; critical above five a minute (awesome-prometheus-alerts). One alone, or less than one in a thousand transactions, holds up no one else
 -- and costs little: a fact. A server's own row is the sum of its databases.
 WITH counted AS (
     SELECT run, host, server, d.database AS name_of, CAST(sum(deadlocks) AS BIGINT) AS n, sum(coalesce(dt, 1)) AS seen_s, sum(commits_per_s * coalesce(dt, 1)) AS commits

@@ -46,7 +46,7 @@ impl Says {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('[') {
-            let (inner, next) = after.split_once(']').ok_or("says: a `[` has no `]`")?;
+            let (inner, next) = after.split_once(']').ok_or("a `[` of the sentence has no `]`")?;
             pieces.extend(places(before)?);
             pieces.push(Piece::Optional(places(inner)?));
             rest = next;
@@ -230,7 +230,7 @@ mod tests {
         let says = Says::parse(text).unwrap();
         assert_eq!(says.to_string(), text);
         assert_eq!(says.columns().collect::<Vec<_>>(), ["server", "n", "share", "left"]);
-        assert_eq!(Says::parse("a[b").unwrap_err(), "says: a `[` has no `]`");
+        assert_eq!(Says::parse("a[b").unwrap_err(), "a `[` of the sentence has no `]`");
     }
 
     #[test]

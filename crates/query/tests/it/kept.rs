@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fenxi_model::{RunId, catalog::cpu};
-use fenxi_query::{Finding, Found, Occurrence, SHIPPED_FINDINGS, Scope, findings};
+use fenxi_query::{Expected, Finding, Found, Occurrence, SHIPPED_FINDINGS, Scope, findings};
 
 use crate::store::{START, TestStore, at};
 

@@ -95,6 +95,9 @@ def sentence(explained, found):
         impact = (finding.get("impact") or {}).get("share")
         if stated and impact is not None and abs(float(stated[1]) / 100 - impact) > CLOSE:
             yield f"the sentence says {stated[0]}, finding {sentence['finding']} {impact:.1%}"
+    full, mean = re.search(r"CPUs are full \(([\d.]+)%\)", text), re.search(r"\bCPU ([\d.]+)% \(at most", text)
+    if full and mean and abs(float(full[1]) - float(mean[1])) > 100 * CLOSE:
+        yield f"the CPUs are full with {full[1]} %, and their mean use is {mean[1]} %"
     if whole is None or whole.get("what") != "latency":
         return
     parts = parts_of(explained, "latency")

@@ -6,6 +6,7 @@
 -- ask: db-blocking
 -- explains: waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 *20
 -- yes: db_lock server=localhost waiter=12 blocker=9 root=9 depth=1 *20
 -- yes: db_lock server=localhost waiter=13 blocker=12 root=9 depth=2 *20

@@ -5,6 +5,7 @@
 -- advice: A login costs more than most statements: use a connection pool, or persistent connections of the application.
 -- ask: db-connections
 -- explains: short-processes, many-forks, connection-for-each, sys-time-high, page-faults, network-latency
+-- world: database
 -- yes: db server=localhost sessions=10 connects_per_s=20 *40
 -- no: db server=localhost sessions=200 connects_per_s=1.5 *40
 --

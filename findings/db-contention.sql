@@ -7,6 +7,7 @@
 -- explains: threads-take-turns
 -- part: concurrency
 -- impact: share of the DB time
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity=concurrency wait_class=LWLock wait_event=BufferContent kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=2 *60

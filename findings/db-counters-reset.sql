@@ -6,6 +6,7 @@
 -- ask: events
 -- comparison: warn
 -- kind: measurement
+-- world: database
 -- yes: event kind=restart subject=localhost:5432 message="the server was started anew"
 -- yes: db server=localhost:5432 commits_per_s=1 *3
 -- no: event kind="clock step" subject=host message="the clock was set"

@@ -7,6 +7,7 @@
 -- part: on CPU; run queue
 -- impact: full_s / seen_s of the time
 -- names: statement
+-- world: database
 -- yes: sched cpus_online=2 *60
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1.9 *60
 -- yes: db_wait server=localhost activity="run queue" wait_event="run queue" kind=client measured=os time=2.5 *60

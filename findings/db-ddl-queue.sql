@@ -6,6 +6,7 @@
 -- ask: db-lock-targets
 -- explains: db-lock-waits, db-blocking-chain, waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=relation mode=AccessExclusiveLock relation=public.orders behind=4 waited_s=3 *3
 -- yes: db_lock server=localhost waiter=12 blocker=11 root=9 depth=2 lock=relation mode=AccessShareLock relation=public.orders behind=0 waited_s=2 *3
 --

@@ -7,6 +7,7 @@
 -- part: on CPU; run queue; user I/O
 -- impact: share of the statements' time
 -- explains: db-rows-examined, db-one-statement, db-full-scans, db-scans, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT id, note FROM entry ORDER BY id LIMIT ? OFFSET ?" calls_per_s=80 rows_per_s=1600 cache_hits_per_s=96000 time=0.8 dt=10 *2
 --
 -- yes: db_statement server=localhost digest=a statement="SELECT id, note FROM entry ORDER BY id LIMIT ? , ?" calls_per_s=80 rows_per_s=1600 rows_examined_per_s=4800000 time=0.8 dt=10 *2

@@ -7,6 +7,7 @@
 -- part: on CPU; run queue; user I/O
 -- impact: share of the statements' time
 -- explains: db-full-scans, db-one-statement, db-nested-statements, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="DELETE FROM customer WHERE id = ?" calls_per_s=90 time=0.9 cache_hits_per_s=90000 dt=10 *6
 -- yes: db_statement server=localhost digest=b nested=yes statement="SELECT ? FROM ONLY public.purchase x WHERE ? OPERATOR(pg_catalog.=) customer FOR KEY SHARE OF x" calls_per_s=90 time=0.8 cache_hits_per_s=90000 dt=10 *6
 --

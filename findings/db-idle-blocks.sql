@@ -6,6 +6,7 @@
 -- ask: db-blocking
 -- explains: db-lock-waits, db-blocking-chain, db-idle-in-transaction, waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 blocker_state="idle in transaction" blocker_state_age_s=4 blocker_application=batch *4
 -- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 blocker_state="idle in transaction" blocker_state_age_s=0.01 blocker_application=batch *4
 --

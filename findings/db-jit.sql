@@ -6,6 +6,7 @@
 -- ask: db-statements-by
 -- impact: share of the statement's time
 -- explains: db-one-statement, one-thread-saturated, one-cpu-saturated, db-cpu-bound
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=9 time=0.5 jit_time=0.2 dt=10 *6
 -- no: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=9 time=0.5 jit_time=0.01 dt=10 *6
 --

@@ -7,6 +7,7 @@
 -- part: on CPU; client, network; waiting for the driver; driver on CPU; idle in transaction; run queue
 -- impact: share of the statements' time
 -- explains: db-one-statement, db-client-slow, db-full-scans, db-scans, db-run-queue, load-driver-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT id, note FROM entry WHERE id >= ? LIMIT ?" calls_per_s=80 rows_per_s=800000 time=0.8 dt=10 *2
 -- no: db_statement server=localhost digest=a statement="SELECT id, note FROM entry WHERE id >= ? LIMIT ?" calls_per_s=800 rows_per_s=80000 time=0.8 dt=10 *2
 --

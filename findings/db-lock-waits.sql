@@ -6,6 +6,7 @@
 -- ask: db-blocking
 -- explains: threads-take-turns, waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_wait server=localhost wait_class=Lock wait_event=transactionid time=3.5 *30
 --
 -- yes: db_session server=localhost session=7 state=active blocked_by=3 *30

@@ -7,6 +7,7 @@
 -- kind: symptom
 -- names: session-wait, holder, statement
 -- causes: db-lock-waits (locks), db-wait-dominates (waits for the disk), db-one-statement (one statement)
+-- world: database
 -- yes: db server=localhost active_sessions=60 *30
 -- yes: sched cpus_online=4 *30
 --

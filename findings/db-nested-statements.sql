@@ -7,6 +7,7 @@
 -- part: on CPU; run queue; user I/O
 -- impact: share of the statements' time
 -- explains: db-one-statement, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="INSERT INTO sale VALUES (?, ?)" calls_per_s=200 time=1.2 dt=10 *6
 -- yes: db_statement server=localhost digest=b nested=yes statement="INSERT INTO audit SELECT sum(amount) FROM sale WHERE shop = ?" calls_per_s=200 time=1.1 dt=10 *6
 -- no: db_statement server=localhost digest=a statement="SELECT pay(?)" calls_per_s=200 time=1.2 dt=10 *6

@@ -7,6 +7,7 @@
 -- comparison: warn
 -- impact: share of the active sessions' time
 -- explains: db-run-queue, db-cpu-bound, db-full-scans, db-scans, db-one-statement, db-full-pages, cpu-pressure, cpu-queue
+-- world: database
 -- yes: load generator=fenxi transactions_per_s=100 *20
 -- yes: db server=localhost samples=10 *20
 -- yes: db_session server=localhost session=1 application=fenxi kind="client backend" state=active activity=cpu dt=1 *20

@@ -7,6 +7,7 @@
 -- impact: share of the statements
 -- part: on CPU; run queue; round trips; idle in transaction; client, network; waiting for the driver; driver on CPU
 -- explains: db-run-queue, cpu-pressure, cpu-queue, db-unexplained-cpu
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT ?" calls_per_s=500 time=0.01 dt=10 *6
 -- yes: db_statement server=localhost digest=b statement="SELECT a FROM b WHERE c = ?" calls_per_s=500 time=0.2 dt=10 *6
 --

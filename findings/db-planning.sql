@@ -7,6 +7,7 @@
 -- part: on CPU; run queue
 -- impact: share of the time in statements and their plans
 -- explains: db-unexplained-cpu, db-one-statement, db-run-queue, db-cpu-bound
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=900 time=0.2 plan_time=0.5 dt=10 *6
 -- no: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=900 time=0.5 plan_time=0.2 dt=10 *6
 --

@@ -6,6 +6,7 @@
 -- ask: db-seen
 -- kind: measurement
 -- comparison: warn
+-- world: database
 -- yes: db server=localhost samples=8 *40
 -- yes: metric name=db_poller_late labels=server=localhost value=2 *40
 -- no: db server=localhost samples=10 *40

@@ -6,6 +6,7 @@
 -- ask: db-pools
 -- part: waiting in a pool
 -- impact: share of the time of its clients
+-- world: database
 -- yes: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=12 servers_active=5 servers_idle=0 size_limit=5 first_wait_s=0.4 *40
 -- yes: db_pool server=localhost:6432 database=shop transactions_per_s=50 wait_time=12 transaction_time=5 *40
 -- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=0 servers_active=3 servers_idle=2 size_limit=5 first_wait_s=0 *40

@@ -5,6 +5,7 @@
 -- advice: See the disks (fenxi ask slow-disks) and compare the times (fenxi ask db-io-times): if the disk is faster, something is in between. Otherwise a larger cache, fewer reads, or faster storage for the hot objects (fenxi ask db-hot-objects).
 -- ask: db-io-times
 -- part: user I/O
+-- world: database
 -- yes: db server=localhost database=shop cache_misses_per_s=200 block_read_time=2 *40
 -- no: db server=localhost database=shop cache_misses_per_s=200 block_read_time=0.1 *40
 --

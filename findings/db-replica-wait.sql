@@ -7,6 +7,7 @@
 -- explains: db-commit-wait, threads-take-turns
 -- part: commit
 -- impact: share of the DB time
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity=commit wait_class=IPC wait_event=SyncRep kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=commit wait_class=IO wait_event=WALSync kind=client measured=sampled time=0.5 *60

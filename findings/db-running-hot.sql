@@ -7,6 +7,7 @@
 -- kind: symptom
 -- names: statement, db-wait
 -- causes: db-lock-waits (locks), db-contention (latches), db-run-queue (a queue for CPUs), db-one-statement (one statement)
+-- world: database
 -- yes: db server=localhost samples=10 active_sampled=40 *30
 -- no: db server=localhost samples=10 active_sampled=12 *30
 --

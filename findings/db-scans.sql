@@ -5,6 +5,7 @@
 -- advice: An index is missing, or is not used. See which statements run (fenxi ask db-statements-running) and their plans; with performance_schema=ON the server counts rows by statement and by table. Normal for reports.
 -- ask: db-statements-running
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue
+-- world: database
 -- yes: db server=localhost full_scans_per_s=50 statements_per_s=60 rows_returned_per_s=9000000 *10
 -- no: db server=localhost full_scans_per_s=50 statements_per_s=60 rows_returned_per_s=9000 *10
 --

@@ -6,6 +6,7 @@
 -- ask: db-hot-indexes
 -- part: on CPU; run queue; user I/O
 -- explains: db-one-statement, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.purchase modified_since_analyze=60000 live_rows=120000 dt=10 *2
 -- yes: db_index server=localhost database=shop relation=public.purchase index_name=purchase_state scans_per_s=50 entries_read_per_s=3000000 dt=10 *2
 -- no: db_table server=localhost database=shop relation=public.purchase modified_since_analyze=60000 live_rows=120000 dt=10 *2

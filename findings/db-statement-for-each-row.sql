@@ -7,6 +7,7 @@
 -- part: on CPU; run queue; round trips; idle in transaction; client, network; waiting for the driver; driver on CPU
 -- impact: share of the statements
 -- explains: db-client-slow, db-unexplained-cpu, db-idle-in-transaction, db-run-queue, db-cpu-bound, load-driver-saturated, sys-time-high, cpu-pressure, cpu-queue
+-- world: database
 -- yes: load generator=g clients=4 transactions_per_s=100 requests_per_s=4100 latency_mean_ms=9 *20
 -- yes: db_statement server=localhost digest=a statement="SELECT count(*) FROM line WHERE purchase = ?" calls_per_s=100 rows_per_s=100 time=0.02 dt=10 *2
 -- yes: db_statement server=localhost digest=b statement="SELECT note FROM line WHERE id = ?" calls_per_s=4000 rows_per_s=4000 time=0.2 dt=10 *2

@@ -5,6 +5,7 @@
 -- advice: Raise table_open_cache above the number of tables that are used at once, times the sessions that use them; open_files_limit has to follow. Harmless while many tables are made or read once (a backup). Mistaken for contention in the storage engine: sessions are in the states Opening tables and closing tables.
 -- ask: db-sessions
 -- impact: share of the DB time
+-- world: database
 -- yes: db server=localhost samples=10 table_cache_hits_per_s=100 table_cache_misses_per_s=900 table_cache_overflows_per_s=850 *40
 -- yes: db_session server=localhost session=1 kind=FOREGROUND state="Opening tables" activity=cpu dt=1 *30
 -- yes: db_session server=localhost session=2 kind=FOREGROUND state="Sending data" activity=cpu dt=1 *30

@@ -8,6 +8,7 @@
 -- impact: share of the DB time
 -- names: statement, file
 -- causes: db-reads-slow (slow reads), disk-saturated (a disk that is full), db-cache-hit-low (a small cache), db-one-statement (one statement)
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity="user io" wait_class=IO wait_event=DataFileRead kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=1 *60

@@ -7,6 +7,7 @@
 -- explains: io-pressure, small-io, writes-wait-flush
 -- part: commit; system I/O
 -- impact: util of the time
+-- world: not storage bench
 -- yes: disk device=sda class=disk flushes_per_s=900 writes_per_s=2000 write_bytes_per_s=9000000 util=60 *20
 -- no: disk device=sda class=disk flushes_per_s=5 writes_per_s=2000 write_bytes_per_s=9000000 util=60 *20
 --

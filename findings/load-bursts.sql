@@ -7,6 +7,7 @@
 -- part: waiting for a connection; run queue; driver lag
 -- impact: share of the transactions
 -- explains: offered-rate-missed, cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound, load-late, load-stalls
+-- world: load
 -- yes: load generator=g offered_per_s=2000 transactions_per_s=2000 latency_mean_ms=60 @1
 -- yes: load generator=g offered_per_s=25 transactions_per_s=25 latency_mean_ms=1 @2
 -- yes: load generator=g offered_per_s=2000 transactions_per_s=2000 latency_mean_ms=60 @3

@@ -8,6 +8,7 @@
 -- kind: symptom
 -- part: driver lag; waiting for a connection
 -- causes: load-driver-saturated (the generator itself), cpu-neighbour (another program)
+-- world: load
 -- yes: load generator=pgbench lag_ms=5 latency_mean_ms=4 *20
 -- yes: load generator=pgbench lag_ms=900 latency_mean_ms=4 *20 @20
 -- no: load generator=pgbench lag_ms=0.2 latency_mean_ms=4 *40

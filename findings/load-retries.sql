@@ -7,6 +7,7 @@
 -- impact: share of the work
 -- part: on CPU; run queue; lock; round trips
 -- explains: db-rollbacks, db-errors, db-run-queue, cpu-pressure, cpu-queue
+-- world: load
 -- yes: load generator=g transactions_per_s=1000 retries_per_s=400 *20
 -- no: load generator=g transactions_per_s=1000 retries_per_s=40 *20
 --

@@ -6,6 +6,7 @@
 -- ask: db-round-trip
 -- part: round trips >= 50 %
 -- explains: db-client-slow, db-idle-in-transaction
+-- world: database
 -- yes: load generator=g clients=8 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 *20
 -- yes: db server=far round_trip_ms=20 *20
 -- no: load generator=g clients=8 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 *20

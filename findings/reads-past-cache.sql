@@ -6,6 +6,7 @@
 -- ask: process-io
 -- impact: stalled of the time
 -- explains: io-pressure, programs-wait-disk, disk-saturated, disk-slow, sys-time-high
+-- world: not storage bench
 -- yes: process pid=7 comm=app read_bytes_per_s=40e6 read_call_bytes_per_s=40e6 *10
 -- yes: mem cached_bytes=2e9 free_bytes=8e9 *10
 -- yes: vm scan_kswapd_pages_per_s=0 scan_direct_pages_per_s=0 refaults_file_per_s=0 *10

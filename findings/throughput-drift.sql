@@ -6,6 +6,7 @@
 -- ask: load-throughput
 -- kind: symptom
 -- causes: governor (clock rates), memory-nearly-used (memory that fills), fs-nearly-full (a disk that fills), cpu-neighbour (another program)
+-- world: load
 -- yes: load generator=sysbench transactions_per_s=1000 *20
 -- yes: load generator=sysbench transactions_per_s=900 *20 @20
 -- yes: load generator=sysbench transactions_per_s=700 *20 @40

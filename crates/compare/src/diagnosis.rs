@@ -189,7 +189,7 @@ fn busiest(engine: &Engine, scope: &Scope, several_hosts: bool) -> Result<String
     let name = if several_hosts { "host || ': ' || resource" } else { "resource" };
     let sql = format!(
         "SELECT resource, mean, most FROM ( \
-             SELECT {name} AS resource, place, wmean(value, dt) AS mean, max(value) AS most FROM resource_use \
+             SELECT {name} AS resource, place, wmean(value, coalesce(dt, 1)) AS mean, max(value) AS most FROM resource_use \
              WHERE kind = 'utilisation' GROUP BY place, {name} \
          ) WHERE mean IS NOT NULL ORDER BY CASE WHEN place IN (10, 11) THEN 0 ELSE 1 END, mean DESC, resource LIMIT 5"
     );

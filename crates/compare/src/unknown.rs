@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use fenxi_analyze::{RESIDUAL, whole};
+use fenxi_analyze::{RESIDUAL, kind_name, whole};
 use fenxi_query::{Culprits, Engine, Found, QueryError, Scope};
 
-use crate::{Answer, Names, Split};
+use crate::{Answer, Names, Part, Split};
 
 /// What can be full, and what else can hold work up.
 const PARTS: [&str; 5] = ["the CPUs", "memory", "disks", "the network", "waits"];
@@ -17,6 +17,8 @@ const WAITS: [&str; 4] = ["thread_wait", "db_wait", "lock", "query"];
 const THREADS: &str = "thread_wait";
 /// From this share on, time of a command without a name may hide what holds it up.
 const UNEXPLAINED: f64 = 0.25;
+/// From this share on, a wait is what a transaction mostly does.
+const MOSTLY: f64 = 0.4;
 /// So many sentences say what is largest.
 const MOST: usize = 3;
 
@@ -55,7 +57,8 @@ pub(crate) fn answer(
     let state = STATES.iter().find_map(|state| Some((state, largest_of.first(state.kind)?)));
     let known = |kinds: &[&str]| kinds.iter().filter_map(|kind| largest_of.sentence(kind)).collect::<Vec<_>>();
     let (held, waited) = (known(&HOLDING), known(&WAITED));
-    let holds = !held.is_empty() || (!is_whole && !waited.is_empty());
+    let is_wait = most.is_some() && split.is_some_and(is_mostly_wait);
+    let holds = !held.is_empty() || (!is_whole && !waited.is_empty()) || is_wait;
     let is_named = |kind: &str| state.is_some_and(|(state, _)| state.behind == kind);
     let users: Vec<&str> = USERS.into_iter().filter(|kind| !is_named(kind)).collect();
     let users = known(&users);
@@ -79,6 +82,13 @@ pub(crate) fn answer(
     let busiest = Some(busiest.to_owned()).filter(|text| !text.is_empty());
     let detail: Vec<String> = busiest.into_iter().chain(largest).chain(not_seen).collect();
     Ok(Answer { names, text: words.join(" "), detail: detail.join(" "), finding: None })
+}
+
+/// Whether transactions, or sessions, mostly wait for something: then that is the answer, whatever else has room.
+fn is_mostly_wait(split: &Split) -> bool {
+    let is_wait = |part: &&Part| part.name != RESIDUAL && !part.name.contains(kind_name::CPU);
+    let shares = split.parts.iter().filter(is_wait).filter_map(|part| part.shares[0]);
+    split.what != whole::ELAPSED && shares.max_by(f64::total_cmp).is_some_and(|share| share >= MOSTLY)
 }
 
 /// Whether a good part of a command's elapsed time is not accounted for.

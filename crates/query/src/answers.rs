@@ -1,7 +1,6 @@
 //! What answers statements: workers of this machine (`embedded.rs`), or what another crate brings as a [`Backend`].
 
 use std::{
-    collections::BTreeMap,
     fmt,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -114,18 +113,13 @@ pub trait Answers {
     fn hold(&self, _sql: &str, _scope: &Scope) -> Result<(), QueryError> {
         Ok(())
     }
-
-    /// One of several `engines` for the same store, which answer at the same time and share its threads; None where one is all
-    /// that there may be.
-    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>>;
 }
 
-/// Stops the queries that an engine and those beside it run, from another thread.
+/// Stops the query that an engine runs, from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
-    /// What stops the statement of each engine, by its place.
-    stops: Arc<Mutex<BTreeMap<usize, Box<dyn Stops>>>>,
-    place: usize,
+    /// What stops its statement.
+    stop: Arc<Mutex<Option<Box<dyn Stops>>>>,
 }
 
 /// Stops a statement where it is answered.
@@ -143,18 +137,13 @@ impl Stops for fenxi_worker::Stop {
 impl Interrupt {
     /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
-        for stop in self.stops.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        if let Some(stop) = &*self.stop.lock().unwrap_or_else(PoisonError::into_inner) {
             stop.stop();
         }
     }
 
     /// What stops the statement that its engine begins now.
     pub fn set(&self, stop: impl Stops + 'static) {
-        self.stops.lock().unwrap_or_else(PoisonError::into_inner).insert(self.place, Box::new(stop));
-    }
-
-    /// That of the engine at another place; it is stopped with this one.
-    pub(crate) fn at(&self, place: usize) -> Interrupt {
-        Interrupt { stops: Arc::clone(&self.stops), place }
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     }
 }

@@ -21,6 +21,7 @@ macro_rules! derived {
 
 derived! {
     "cpu_demand",
+    "cpu_mean",
     "cpu_use",
     "db_best_wait",
     "db_load",

@@ -125,21 +125,6 @@ impl Engine {
         }
     }
 
-    /// So many engines for the same store, to be asked at the same time in place of this one, or none; they end with its interrupt.
-    pub(crate) fn beside(&self, engines: usize) -> Vec<Engine> {
-        let another = |place: usize| {
-            let interrupt = self.interrupt.at(place);
-            Some(Engine {
-                answers: self.answers.beside(engines, interrupt.clone())?,
-                store: self.store.clone(),
-                options: self.options.clone(),
-                coarse_from: self.coarse_from,
-                interrupt,
-            })
-        };
-        (1..=engines).map_while(another).collect()
-    }
-
     /// Prepares for many shipped statements over the runs of `scope`, of which `sql` is the text. Without it they are answered all the
     /// same.
     pub(crate) fn hold(&self, sql: &str, scope: &Scope) {

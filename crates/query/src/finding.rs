@@ -34,7 +34,7 @@ use fenxi_store::Store;
 use serde_json::Value;
 
 pub use asked::{CanAsk, Missing};
-pub use fixture::Case;
+pub use fixture::{Case, Expected};
 pub use periods::{ChangeRow, MEANS, Meaning};
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
@@ -173,8 +173,10 @@ impl Finding {
             lines += 1;
             let pair = comment.split_once(':').map(|(key, value)| (key.trim(), value.trim()));
             match pair.filter(|(key, _)| !key.contains(' ')) {
-                Some((key @ ("yes" | "no"), rows)) => cases.line(key == "no", rows).map_err(|m| bad(lines, m))?,
-                Some((key, value)) => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                Some((key, value)) => match expected(key) {
+                    Some(expected) => cases.line(expected, value).map_err(|m| bad(lines, m))?,
+                    None => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                },
                 // A colon within a sentence makes no key of its beginning.
                 None => cases.end(),
             }
@@ -319,7 +321,7 @@ impl Header {
             _ => {
                 return Err(format!(
                     "unknown key `{key}`: one of title, severity, section, message, advice, ask, comparison, kind, periods, \
-                     explains, part, impact, names, causes, world, yes, no"
+                     explains, part, impact, names, causes, world, yes, fact, no"
                 ));
             }
         }
@@ -356,6 +358,16 @@ fn causes(value: &str) -> Result<Vec<(String, String)>, String> {
 /// The name that a finding has now, for one that may be from before it was renamed.
 fn current(name: &str) -> &str {
     RENAMED.iter().find(|(before, _)| *before == name).map_or(name, |(_, now)| now)
+}
+
+/// What rows behind `key` are for; None for a key of the header.
+fn expected(key: &str) -> Option<Expected> {
+    match key {
+        "yes" => Some(Expected::Found),
+        "fact" => Some(Expected::Fact),
+        "no" => Some(Expected::Nothing),
+        _ => None,
+    }
 }
 
 /// The words between commas.

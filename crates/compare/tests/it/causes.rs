@@ -2,7 +2,7 @@
 //! tool, as a step and in bursts; and recordings in which nothing is wrong.
 
 use fenxi_compare::InRange;
-use fenxi_query::{Engine, Finding, SHIPPED_FINDINGS};
+use fenxi_query::{Engine, Expected, Finding, SHIPPED_FINDINGS};
 
 use crate::{
     runs::{Made, Runs},
@@ -231,9 +231,9 @@ fn findings_over_two_periods_speak_on_their_yes_rows_and_are_silent_on_their_no_
         if !finding.periods {
             continue;
         }
-        for silent in [false, true] {
-            if !finding.cases.iter().any(|case| case.silent == silent) {
-                wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
+        for (word, expected) in [("yes", Expected::Found), ("no", Expected::Nothing)] {
+            if !finding.cases.iter().any(|case| case.expected == expected) {
+                wrong.push(format!("{name}: there is no `{word}` row"));
             }
         }
         for (n, case) in finding.cases.iter().enumerate() {
@@ -242,7 +242,7 @@ fn findings_over_two_periods_speak_on_their_yes_rows_and_are_silent_on_their_no_
             cases.push((
                 finding.name.clone(),
                 run,
-                case.silent,
+                case.expected == Expected::Nothing,
                 case.inside.unwrap_or_else(|| panic!("{name}: no rows are inside")),
             ));
         }

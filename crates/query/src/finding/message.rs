@@ -1,4 +1,5 @@
-//! Sentence template of a finding: placeholders `{column}` or `{column:unit}`, filled from one row.
+//! Sentence template of a finding: placeholders `{column}`, `{column:unit}` or `{column:one|many}`, filled from one row. What is between
+//! `[` and `]` is left out where a column in it has no value.
 
 use std::fmt;
 
@@ -18,7 +19,25 @@ pub(super) struct Message(Vec<Piece>);
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    Column { name: String, unit: Option<Unit> },
+    Column {
+        name: String,
+        form: Form,
+    },
+    /// Only where all columns in it have a value.
+    Optional(Vec<Piece>),
+}
+
+/// How a value is written.
+#[derive(Clone, Debug)]
+enum Form {
+    /// As its column is.
+    Plain,
+    Unit(Unit),
+    /// A count, with the word for one and for several.
+    Counted {
+        one: String,
+        many: String,
+    },
 }
 
 impl Message {
@@ -26,43 +45,24 @@ impl Message {
     pub(super) fn parse(text: &str) -> Result<Message, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
-        while let Some((before, after)) = rest.split_once('{') {
-            let (place, next) = after.split_once('}').ok_or("message: a `{` has no `}`")?;
-            let (name, unit) = match place.split_once(':') {
-                None => (place, None),
-                Some((name, symbol)) => match Unit::from_symbol(symbol) {
-                    Unit::None => {
-                        return Err(format!("message: `{symbol}` is not a unit, as `%`, `B`, `B/s`, `/s`, `s`, `ms`"));
-                    }
-                    unit => (name, Some(unit)),
-                },
-            };
-            if name.trim().is_empty() {
-                return Err("message: `{}` names no column".to_owned());
-            }
-            pieces.push(Piece::Text(before.to_owned()));
-            pieces.push(Piece::Column { name: name.trim().to_owned(), unit });
+        while let Some((before, after)) = rest.split_once('[') {
+            let (inner, next) = after.split_once(']').ok_or("a `[` of the sentence has no `]`")?;
+            pieces.extend(places(before)?);
+            pieces.push(Piece::Optional(places(inner)?));
             rest = next;
         }
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.extend(places(rest)?);
         Ok(Message(pieces))
     }
 
     /// The columns that it wants.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|piece| match piece {
-            Piece::Column { name, .. } => Some(name.as_str()),
-            Piece::Text(_) => None,
-        })
+        self.0.iter().flat_map(Piece::columns)
     }
 
     /// The sentence for `row`; a column that is not there is filled as a missing value is.
     pub(super) fn fill(&self, columns: &Columns, row: usize) -> String {
-        let piece = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Column { name, unit } => columns.show(name, *unit, row),
-        };
-        let sentence: String = self.0.iter().map(piece).collect();
+        let sentence: String = self.0.iter().map(|piece| piece.fill(columns, row)).collect();
         match sentence.strip_prefix(NO_SERVER) {
             Some(rest) => format!("The server{rest}"),
             None => sentence,
@@ -70,16 +70,82 @@ impl Message {
     }
 }
 
-impl fmt::Display for Message {
+/// The text and the places of a part of a sentence.
+fn places(text: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (place, next) = after.split_once('}').ok_or("message: a `{` has no `}`")?;
+        let (name, form) = match place.split_once(':') {
+            None => (place, Form::Plain),
+            Some((name, form)) => (name, form_of(form)?),
+        };
+        if name.trim().is_empty() {
+            return Err("message: `{}` names no column".to_owned());
+        }
+        pieces.push(Piece::Text(before.to_owned()));
+        pieces.push(Piece::Column { name: name.trim().to_owned(), form });
+        rest = next;
+    }
+    pieces.push(Piece::Text(rest.to_owned()));
+    Ok(pieces)
+}
+
+fn form_of(text: &str) -> Result<Form, String> {
+    if let Some((one, many)) = text.split_once('|') {
+        return Ok(Form::Counted { one: one.to_owned(), many: many.to_owned() });
+    }
+    match Unit::from_symbol(text) {
+        Unit::None => Err(format!("message: `{text}` is not a unit, as `%`, `B`, `B/s`, `/s`, `s`, `ms`")),
+        unit => Ok(Form::Unit(unit)),
+    }
+}
+
+impl Piece {
+    fn columns(&self) -> Vec<&str> {
+        match self {
+            Piece::Text(_) => Vec::new(),
+            Piece::Column { name, .. } => vec![name],
+            Piece::Optional(pieces) => pieces.iter().flat_map(Piece::columns).collect(),
+        }
+    }
+
+    fn fill(&self, columns: &Columns, row: usize) -> String {
+        match self {
+            Piece::Text(text) => text.clone(),
+            // An import of one server's counters has no address of it.
+            Piece::Column { name, form } => match (columns.show(name, form, row), name.as_str()) {
+                (None, "server") => NO_SERVER.to_owned(),
+                (Some(shown), "server" | "name") if shown.is_empty() => NO_SERVER.to_owned(),
+                (shown, _) => shown.unwrap_or_else(|| "(unknown)".to_owned()),
+            },
+            Piece::Optional(pieces) => match self.columns().iter().all(|name| columns.has(name, row)) {
+                true => pieces.iter().map(|piece| piece.fill(columns, row)).collect(),
+                false => String::new(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Piece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for piece in &self.0 {
-            match piece {
-                Piece::Text(text) => f.write_str(text)?,
-                Piece::Column { name, unit: Some(unit) } => write!(f, "{{{name}:{}}}", unit.symbol())?,
-                Piece::Column { name, unit: None } => write!(f, "{{{name}}}")?,
+        match self {
+            Piece::Text(text) => f.write_str(text),
+            Piece::Column { name, form: Form::Plain } => write!(f, "{{{name}}}"),
+            Piece::Column { name, form: Form::Unit(unit) } => write!(f, "{{{name}:{}}}", unit.symbol()),
+            Piece::Column { name, form: Form::Counted { one, many } } => write!(f, "{{{name}:{one}|{many}}}"),
+            Piece::Optional(pieces) => {
+                f.write_str("[")?;
+                pieces.iter().try_for_each(|piece| piece.fmt(f))?;
+                f.write_str("]")
             }
         }
-        Ok(())
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| piece.fmt(f))
     }
 }
 
@@ -114,21 +180,25 @@ impl Columns {
         Columns(answer.columns.iter().map(column).collect())
     }
 
-    fn show(&self, name: &str, unit: Option<Unit>, row: usize) -> String {
-        let shown = self.0.iter().find(|c| c.name == name).and_then(|column| match &column.values {
-            // A count or a process id is written out; it is scaled only when the sentence names a unit.
-            Values::Whole(v) if unit.is_none() => v.get(row).copied().flatten().map(|v| format!("{v:.0}")),
-            Values::Whole(v) | Values::Number(v) => {
-                let unit = unit.unwrap_or(column.unit);
-                v.get(row).copied().flatten().map(|v| unit.human(v).to_string())
+    /// Whether the column `name` has a value in `row`.
+    fn has(&self, name: &str, row: usize) -> bool {
+        self.show(name, &Form::Plain, row).is_some_and(|shown| !shown.is_empty())
+    }
+
+    /// The value of the column `name`; None where there is none.
+    fn show(&self, name: &str, form: &Form, row: usize) -> Option<String> {
+        let column = self.0.iter().find(|column| column.name == name)?;
+        let number = |values: &[Option<f64>]| values.get(row).copied().flatten();
+        match (&column.values, form) {
+            (Values::Whole(v) | Values::Number(v), Form::Counted { one, many }) => {
+                let n = number(v)?.round();
+                Some(format!("{n:.0} {}", if n == 1.0 { one } else { many }))
             }
-            Values::Text(v) => v.get(row).cloned().flatten().map(|v| one_line(&v)),
-        });
-        match (shown, name) {
-            // An import of one server's counters has no address of it.
-            (None, "server") => NO_SERVER.to_owned(),
-            (Some(shown), "server" | "name") if shown.is_empty() => NO_SERVER.to_owned(),
-            (shown, _) => shown.unwrap_or_else(|| "(unknown)".to_owned()),
+            // A count or a process id is written out; it is scaled only when the sentence names a unit.
+            (Values::Whole(v), Form::Plain) => number(v).map(|v| format!("{v:.0}")),
+            (Values::Whole(v) | Values::Number(v), Form::Unit(unit)) => number(v).map(|v| unit.human(v).to_string()),
+            (Values::Number(v), Form::Plain) => number(v).map(|v| column.unit.human(v).to_string()),
+            (Values::Text(v), _) => v.get(row)?.as_deref().map(one_line),
         }
     }
 
@@ -158,6 +228,15 @@ mod tests {
         let message = Message::parse("CPU {cpu} was busy {busy:%} of the time.").unwrap();
         assert_eq!(message.columns().collect::<Vec<_>>(), ["cpu", "busy"]);
         assert_eq!(message.to_string(), "CPU {cpu} was busy {busy:%} of the time.");
+    }
+
+    #[test]
+    fn a_sentence_keeps_what_is_optional_and_what_is_counted() {
+        let text = "[On {server} ]{n:error|errors}, {share:%} of all[, with {left:B} left].";
+        let message = Message::parse(text).unwrap();
+        assert_eq!(message.to_string(), text);
+        assert_eq!(message.columns().collect::<Vec<_>>(), ["server", "n", "share", "left"]);
+        assert_eq!(Message::parse("a[b").unwrap_err(), "a `[` of the sentence has no `]`");
     }
 
     #[test]

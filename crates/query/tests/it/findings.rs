@@ -5,7 +5,8 @@ use fenxi_model::{
     catalog::{cgroup, cpu, disk, mem, pressure, process, sched},
 };
 use fenxi_query::{
-    CULPRITS, Case, Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
+    CULPRITS, Case, Engine, Expected, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings,
+    question,
 };
 use fenxi_store::End;
 
@@ -47,26 +48,28 @@ fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurre
 fn wrong_cases(finding: &Finding, s: &mut TestStore) -> Vec<String> {
     let name = &finding.name;
     let mut wrong = Vec::new();
-    for silent in [false, true] {
-        if !finding.cases.iter().any(|c| c.silent == silent) {
-            wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
+    for (word, expected) in [("yes", Expected::Found), ("no", Expected::Nothing)] {
+        if !finding.cases.iter().any(|case| case.expected == expected) {
+            wrong.push(format!("{name}: there is no `{word}` row"));
         }
     }
     for (place, case) in finding.cases.iter().enumerate() {
-        match (look(finding, case, s), case.silent) {
+        match (look(finding, case, s), case.expected) {
             (Err(e), _) => wrong.push(format!("{name}: {e}")),
-            (Ok(found), true) if !found.is_empty() => {
-                wrong.push(format!("{name}, case {place} (no): {}", found[0].message))
+            (Ok(found), Expected::Nothing) => {
+                wrong.extend(found.first().map(|o| format!("{name}, case {place} (no): {}", o.message)));
             }
-            (Ok(found), false) => match found.first() {
+            (Ok(found), expected) => match found.first() {
                 None => wrong.push(format!("{name}, case {place} (yes): silent")),
+                Some(o) if expected == Expected::Fact && o.severity != Severity::Info => {
+                    wrong.push(format!("{name}, case {place} (fact): a {}: {}", o.severity, o.message));
+                }
                 Some(o) if o.message.contains(['{', '}']) || o.message.contains("(unknown)") => {
                     wrong.push(format!("{name}: {}", o.message));
                 }
                 Some(o) if o.host.is_none() => wrong.push(format!("{name}: no host")),
                 Some(_) => {}
             },
-            (Ok(_), true) => {}
         }
     }
     wrong
@@ -109,8 +112,8 @@ fn a_finding_names_culprits_and_speaks_in_its_worlds_only() {
     };
     let find = |world: &str| s.engine().find(&finding(world), &Scope::of([run.clone()])).unwrap();
     let found = find("");
-    assert_eq!(found[0].message, "It is 1. Most CPU time: gzip (process 7) 100%.");
-    assert_eq!(found[0].named(), Some("Most CPU time: gzip (process 7) 100%."));
+    assert_eq!(found[0].message, "It is 1. Most CPU time: gzip (process 7) 0.90 CPU.");
+    assert_eq!(found[0].named(), Some("Most CPU time: gzip (process 7) 0.90 CPU."));
     assert_eq!(find("-- world: recording; database\n").len(), 1);
     assert!(find("-- world: database; http load; import of wrk\n").is_empty());
     let wrong = |line: &str| Finding::parse("x", &format!("-- title: T\n-- {line}\nSELECT 1")).unwrap_err().to_string();

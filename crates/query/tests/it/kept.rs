@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fenxi_model::{RunId, catalog::cpu};
-use fenxi_query::{Finding, Found, Occurrence, SHIPPED_FINDINGS, Scope, findings};
+use fenxi_query::{Expected, Finding, Found, Occurrence, SHIPPED_FINDINGS, Scope, findings};
 
 use crate::store::{START, TestStore, at};
 
@@ -133,7 +133,7 @@ fn a_shipped_finding_looks_at_each_run_by_itself() {
     let all: Vec<Finding> = findings(&s.store).unwrap();
     assert_eq!(all.len(), SHIPPED_FINDINGS.len());
     let mut ids = Vec::new();
-    for case in all.iter().flat_map(|finding| &finding.cases).filter(|case| !case.silent) {
+    for case in all.iter().flat_map(|finding| &finding.cases).filter(|case| case.expected != Expected::Nothing) {
         let end = fenxi_store::End { exit_status: case.exit_status, ..fenxi_store::End::at(at(40.0)) };
         ids.push(s.run_with("case", |rows| _ = case.fill(rows, START), end));
     }

@@ -4,7 +4,10 @@ use std::{
     collections::BTreeMap,
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arrow_array::RecordBatch;
@@ -126,6 +129,8 @@ pub struct Interrupt {
     /// What stops the statement of each engine, by its place.
     stops: Arc<Mutex<BTreeMap<usize, Box<dyn Stops>>>>,
     place: usize,
+    /// Whether it was used since the request began.
+    is_set: Arc<AtomicBool>,
 }
 
 /// Stops a statement where it is answered.
@@ -143,9 +148,20 @@ impl Stops for fenxi_worker::Stop {
 impl Interrupt {
     /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
+        self.is_set.store(true, Ordering::Release);
         for stop in self.stops.lock().unwrap_or_else(PoisonError::into_inner).values() {
             stop.stop();
         }
+    }
+
+    /// Whether the request was stopped: what is done for it without a statement ends as well.
+    pub fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+
+    /// Begins with the next request.
+    pub fn renew(&self) {
+        self.is_set.store(false, Ordering::Release);
     }
 
     /// What stops the statement that its engine begins now.
@@ -155,6 +171,6 @@ impl Interrupt {
 
     /// That of the engine at another place; it is stopped with this one.
     pub(crate) fn at(&self, place: usize) -> Interrupt {
-        Interrupt { stops: Arc::clone(&self.stops), place }
+        Interrupt { stops: Arc::clone(&self.stops), place, is_set: Arc::clone(&self.is_set) }
     }
 }

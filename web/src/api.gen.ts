@@ -885,7 +885,7 @@ export interface RunList {
   tags: Choice[];
   /** Runs that meet the conditions. */
   total: number;
-  /** Labels of runs that cannot be read: these runs have the labels that they were made with. */
+  /** What is missing here: labels that cannot be read, for those that the run was made with, and results of runs with very many. */
   warnings?: string[];
 }
 

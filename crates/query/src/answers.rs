@@ -3,7 +3,10 @@
 use std::{
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arrow_array::RecordBatch;
@@ -120,6 +123,8 @@ pub trait Answers {
 pub struct Interrupt {
     /// What stops its statement.
     stop: Arc<Mutex<Option<Box<dyn Stops>>>>,
+    /// Whether it was used since the request began.
+    is_set: Arc<AtomicBool>,
 }
 
 /// Stops a statement where it is answered.
@@ -137,9 +142,20 @@ impl Stops for fenxi_worker::Stop {
 impl Interrupt {
     /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
+        self.is_set.store(true, Ordering::Release);
         if let Some(stop) = &*self.stop.lock().unwrap_or_else(PoisonError::into_inner) {
             stop.stop();
         }
+    }
+
+    /// Whether the request was stopped: what is done for it without a statement ends as well.
+    pub fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+
+    /// Begins with the next request.
+    pub fn renew(&self) {
+        self.is_set.store(false, Ordering::Release);
     }
 
     /// What stops the statement that its engine begins now.

@@ -136,6 +136,11 @@ impl Engine {
         Limits { bytes: self.options.answer_bytes, until: self.options.time.map(|time| begin + time) }
     }
 
+    /// Bytes that an answer may have; None: no bound.
+    pub fn answer_bytes(&self) -> Option<u64> {
+        self.options.answer_bytes
+    }
+
     /// The store that is asked.
     pub fn store(&self) -> &Store {
         &self.store

@@ -1,6 +1,6 @@
 //! The plan of a load, from the arguments; and the parameters of the run that keeps it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -25,6 +25,9 @@ pub struct Planned {
     pub load: Plan,
 }
 
+/// How long the server may take to answer which tables it has.
+const ASKED: Duration = Duration::from_secs(10);
+
 /// Plans a load: what cannot work is an error here, before any transaction.
 pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
     let (workload, target, program) = resolve(&args.place)?;
@@ -32,6 +35,7 @@ pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
     // A refused login, a wrong address and a missing table are reported at once, and not counted ten thousand times.
     let mut client = Client::connect(&target, PATIENCE)?;
     caution(client.cautions());
+    client.set_limit(ASKED);
     if let Some(table) = prepare::missing(&mut client, &program)? {
         bail!("{target} has no table {table}; make it with `fenxi load prepare` and the same options");
     }

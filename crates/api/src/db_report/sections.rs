@@ -136,6 +136,17 @@ pub const SECTIONS: &[Spec] = &[
             ],
         )
     },
+    Spec {
+        differs_only: true,
+        text: Some("statement"),
+        ..list(
+            "plans",
+            "Plans of statements",
+            "db-statement-plans",
+            STATEMENT,
+            &[m("way", "plan"), m("changes", "changed")],
+        )
+    },
     statements("statements-calls", "Statements by calls", &[("by", "calls")]),
     statements("statements-rows", "Statements by rows", &[("by", "rows")]),
     statements("statements-buffers", "Statements by shared buffers", &[("by", "blocks")]),

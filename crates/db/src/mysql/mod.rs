@@ -6,6 +6,7 @@ mod locks;
 pub mod memory;
 mod metadata;
 pub mod own;
+mod plans;
 mod poller;
 mod readings;
 mod replication;

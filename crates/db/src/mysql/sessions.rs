@@ -162,6 +162,11 @@ impl observer::Sampler for Sampler {
             let is_whole = !is_cut || text.len() < SHORT;
             if is_whole && !text.is_empty() {
                 session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());
+                if text.len() < TEXT
+                    && let Some(statement) = &session.statement
+                {
+                    self.server.told().keep_example(&statement.digest, text, &session.database);
+                }
             }
         });
         if let Err(error) = read {

@@ -4,6 +4,7 @@ pub mod activity;
 mod locks;
 pub mod memory;
 pub mod own;
+mod plans;
 mod poller;
 mod readings;
 mod relations;
@@ -69,6 +70,9 @@ const SHARES: &str = "a pooler answers that gives sessions of the server to othe
 
 /// The prefix of each statement, which marks ours in the server's own statistics.
 const MARK: &str = "/* fenxi-db */";
+
+/// The name of the statement that is prepared to be explained.
+const PREPARED: &str = "fenxi_db";
 
 /// Settings of the poller's own sessions, where the server has them: nothing waits for long, nothing is changed, and no
 /// answer depends on how the server or the user is set up.

@@ -6,7 +6,7 @@ use fenxi_model::{Rows, catalog::db};
 use fenxi_wire::client::ClientError;
 
 use super::{
-    MARK, extension, having, locks, own,
+    MARK, extension, having, locks, own, plans,
     readings::{DATABASES, READINGS},
     relations, resets,
     roster::Roster,
@@ -20,6 +20,7 @@ use crate::{
     moment::Interval,
     number::Number,
     observer,
+    plans::Plans,
     reading::{About, Active, Having, Ready},
     schedule::{Due, Turn},
     server::{Server, ServerError},
@@ -71,6 +72,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         locks: locks::statement(&having),
         relations: Relations { of: Vec::new(), turn: Turn::every(SELDOM_S) },
         statements,
+        plans: Default::default(),
         vitals: Vitals::default(),
         settings: Settings::default(),
         client,
@@ -143,6 +145,7 @@ struct Postgres {
     statements: Option<Seen>,
     relations: Relations,
     locks: String,
+    plans: (Plans, plans::Texts),
     vitals: Vitals,
     settings: Settings,
     /// What cannot be seen, to be noted once.
@@ -188,6 +191,7 @@ impl observer::Poller for Postgres {
             let read = locks::read(&mut self.client, &self.locks, &about, &self.roster, statements, rows);
             noted(read, "locks", &server, rows)?;
         }
+        self.look_at_plans(&about, heard, rows)?;
         self.read_relations(&about, rows)?;
         if self.hurries || !self.has_polled {
             let read = self.settings.read(&mut self.client, &server, interval.t, rows);
@@ -342,6 +346,28 @@ impl Postgres {
         if !noted(read, "statements", about.server, rows)? {
             self.statements = None;
         }
+        Ok(())
+    }
+
+    /// Plans of the statements whose time moved.
+    fn look_at_plans(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        let (plans, texts) = &mut self.plans;
+        if let Some(heavy) = self.statements.as_mut().and_then(|seen| seen.statements.heavy.take()) {
+            self.server.told().read(heavy);
+        } else if self.statements.is_some() {
+            return Ok(());
+        }
+        let mut wanted = plans.wanted(&self.server, about, heard);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if self.having.has("pg_stat_activity", "query_id") {
+            plans::find_examples(&mut self.client, &self.server, &mut wanted)?;
+        }
+        if let Some(Seen { other, statements, .. }) = &mut self.statements {
+            texts.learn(other.as_mut().unwrap_or(&mut self.client), statements.view(), &wanted)?;
+        }
+        plans::look(&self.server, &wanted, texts, plans, (about, rows));
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::{
     activity,
     moment::Interval,
     sample::{Sample, Session, some},
+    told::{BySample, add_sampled},
 };
 
 /// An activity, and whose.

@@ -1,7 +1,7 @@
 -- title: A statement is slower since its plan changed
 -- severity: warning
 -- section: database
--- says: {factor} × slower since its plan changed at {at}: {change}; {before:ms} a call before, {after:ms} since, and {share:%} of the statements' time: {statement}
+-- says: {factor} × slower since its plan changed at {at}: {change}; {before:ms} a call before, {after:ms} since, and {share:%} of the statements' time. The statement is {statement}.
 -- advice: See both plans (fenxi ask db-statement-plans). An index that is gone is missing in the new one; statistics that are out of date (a load, a table that was made anew) are renewed by ANALYZE; a setting that was changed stands in db-settings. Where rows have become many, the new plan may be the right one, and the statement needs another index.
 -- ask: db-statement-plans
 -- impact: share of the statements' time

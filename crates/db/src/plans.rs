@@ -29,9 +29,8 @@ const SHARE: f64 = 0.02;
 const RUNNING: f64 = 0.001;
 /// How many statements are looked at at a time.
 const AT_A_TIME: usize = 20;
-/// Time per call that moved by this factor may come from another plan; at the end, when nothing is asked later, by this.
+/// Time per call that moved by this factor may come from another plan. At the end, when nothing is asked later, all are looked at.
 const MOVED: f64 = 1.5;
-const MOVED_AT_END: f64 = 1.2;
 /// As above, of the sessions in a statement, where nobody counts calls.
 const MOVED_SESSIONS: f64 = 2.0;
 /// A plan is looked at again after so many seconds, whatever happened, and more often where nobody counts calls.
@@ -90,14 +89,13 @@ impl Known {
     fn is_due(&self, heavy: &Heavy, about: &About<'_>) -> bool {
         let since_s = (about.interval.t.0 - self.looked.0) as f64 / 1e6;
         let moved = |now: f64, then: f64, by: f64| now > then * by || then > now * by;
-        match (heavy.mean_ms, self.mean_ms) {
-            (Some(now), Some(then)) => {
-                since_s >= AGAIN_S || moved(now, then, if about.is_last { MOVED_AT_END } else { MOVED })
-            }
+        let has_moved = match (heavy.mean_ms, self.mean_ms) {
+            (Some(now), Some(then)) => since_s >= AGAIN_S || moved(now, then, MOVED),
             // Calls are counted from now on.
             (Some(_), None) => true,
-            _ => since_s >= AGAIN_BLIND_S || about.is_last || moved(heavy.running, self.running, MOVED_SESSIONS),
-        }
+            _ => since_s >= AGAIN_BLIND_S || moved(heavy.running, self.running, MOVED_SESSIONS),
+        };
+        about.is_last || has_moved
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Spec {
     pub keys: &'static [Measure],
     /// A column that is shown below each line.
     pub text: Option<&'static str>,
-    /// What is compared; two periods are sorted by the difference of the first.
+    /// What is compared; two periods have a column with the difference of the first one, by which their lines are sorted.
     pub measures: &'static [Measure],
     /// How many lines are shown.
     pub lines: usize,

@@ -49,7 +49,13 @@ pub fn look(
             continue;
         }
         // One that no session was seen with yet has its turn later.
-        let Some(example) = &one.example else { continue };
+        let Some(example) = &one.example else {
+            if about.is_last {
+                let why = "no execution was seen with its values, which prepared statements keep apart from their text";
+                plans.tell(one, Err(why.to_owned()), about, rows);
+            }
+            continue;
+        };
         if began.elapsed() > BUDGET {
             break;
         }

@@ -34,6 +34,7 @@ use crate::{
     reading::About,
     schedule::{Due, Turn},
     server::{Server, ServerError},
+    statements::is_marked,
     task::{Task, Whose},
 };
 
@@ -317,8 +318,7 @@ impl Mysql {
             if let Some(number) = row.i64(1) {
                 tids.insert(number, i64::from(id));
             }
-            let is_own = row.i64(1).is_some_and(|number| own.contains(&number))
-                || row.text(4).is_some_and(|text| text.starts_with(MARK));
+            let is_own = row.i64(1).is_some_and(|number| own.contains(&number)) || row.text(4).is_some_and(is_marked);
             let whose = if is_own {
                 Whose::Own
             } else if row.i64(1).is_some() && !user.is_empty() && user != "system user" && row.text(3) != Some("Daemon")

@@ -173,7 +173,7 @@ impl Active for Statements {
             self.learn(client, &new)?;
         }
         let dt = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first);
-        self.server.told().read(heavy(&grown, &self.texts, PS, dt.unwrap_or(f64::INFINITY)));
+        self.server.told().read(heavy(&grown, &self.texts, PS, dt.unwrap_or(1.0)));
         if let Some(dt) = dt {
             tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }

@@ -64,7 +64,7 @@ pub fn find_examples(client: &mut Client, server: &Server, wanted: &mut [Wanted]
         return Ok(());
     }
     let sql = format!(
-        "{MARK} SELECT query_id, datname, left(query, 4096) FROM pg_stat_activity WHERE query_id IN ({}) AND pid <> pg_backend_pid()",
+        "SELECT {MARK} query_id, datname, left(query, 4096) FROM pg_stat_activity WHERE query_id IN ({}) AND pid <> pg_backend_pid()",
         ids.join(", ")
     );
     let asked = client.each_hidden(&sql, &hides_text(2), &mut |row| {
@@ -106,7 +106,7 @@ impl Texts {
         }
         let texts = &mut self.0;
         let sql = format!(
-            "{MARK} SELECT queryid, query FROM {view}(true) WHERE queryid IN ({}) AND length(query) < {TEXT}",
+            "SELECT {MARK} queryid, query FROM {view}(true) WHERE queryid IN ({}) AND length(query) < {TEXT}",
             ids.join(", ")
         );
         let asked = client.each_hidden(&sql, &hides_text(1), &mut |row| {
@@ -197,15 +197,15 @@ impl Session {
     fn of(mut client: Client) -> Result<Session, ClientError> {
         // Partitions are left out of a generic plan when it is executed: all of them are to be seen.
         for (name, value) in [("plan_cache_mode", "force_generic_plan"), ("enable_partition_pruning", "off")] {
-            client.run(&format!("{MARK} SELECT pg_catalog.set_config('{name}', '{value}', false)"))?;
+            client.run(&format!("SELECT {MARK} pg_catalog.set_config('{name}', '{value}', false)"))?;
         }
         client.run(&reset("max_parallel_workers_per_gather"))?;
         let mut path = String::new();
-        let sql = format!("{MARK} SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'search_path'");
+        let sql = format!("SELECT {MARK} reset_val FROM pg_catalog.pg_settings WHERE name = 'search_path'");
         client.each(&sql, &mut |row| row.text(0).unwrap_or_default().clone_into(&mut path))?;
         let mut settings = Vec::new();
         let sql = format!(
-            "{MARK} SELECT coalesce(r.rolname, ''), c FROM pg_catalog.pg_db_role_setting s LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.setrole, \
+            "SELECT {MARK} coalesce(r.rolname, ''), c FROM pg_catalog.pg_db_role_setting s LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.setrole, \
              unnest(s.setconfig) AS c WHERE s.setdatabase IN (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())) \
              ORDER BY s.setrole <> 0, s.setdatabase <> 0"
         );
@@ -243,7 +243,7 @@ impl Session {
     /// A setting that the server refuses stays as it is.
     fn set(&mut self, name: &str, value: &str) -> Result<(), ClientError> {
         let quoted = |text: &str| text.replace('\'', "''");
-        let sql = format!("{MARK} SELECT pg_catalog.set_config('{}', '{}', false)", quoted(name), quoted(value));
+        let sql = format!("SELECT {MARK} pg_catalog.set_config('{}', '{}', false)", quoted(name), quoted(value));
         match self.client.run(&sql) {
             Ok(_) => self.set.push(name.to_owned()),
             Err(error) if error.is_refusal() => {}
@@ -262,19 +262,19 @@ impl Session {
 
     fn plan(&mut self, text: &str) -> Result<String, ClientError> {
         // Of several statements in one text a server prepares none.
-        self.client.each_again(&format!("{MARK} PREPARE {PREPARED} AS {text}"), &mut |_| ())?;
+        self.client.each_again(&format!("PREPARE {MARK} {PREPARED} AS {text}"), &mut |_| ())?;
         let sql = format!(
-            "{MARK} SELECT coalesce(pg_catalog.array_length(parameter_types, 1), 0) FROM pg_catalog.pg_prepared_statements WHERE name = '{PREPARED}'"
+            "SELECT {MARK} coalesce(pg_catalog.array_length(parameter_types, 1), 0) FROM pg_catalog.pg_prepared_statements WHERE name = '{PREPARED}'"
         );
         let values = self.client.number(&sql)?.unwrap_or_default();
         let values = vec!["NULL"; usize::try_from(values).unwrap_or_default()].join(", ");
         let values = if values.is_empty() { values } else { format!("({values})") };
         let mut lines = String::new();
-        let explained = self.client.each(&format!("{MARK} EXPLAIN EXECUTE {PREPARED}{values}"), &mut |row| {
+        let explained = self.client.each(&format!("EXPLAIN {MARK} EXECUTE {PREPARED}{values}"), &mut |row| {
             lines.push_str(&without_values(row.text(0).unwrap_or_default()));
             lines.push('\n');
         });
-        self.client.run(&format!("{MARK} DEALLOCATE {PREPARED}"))?;
+        self.client.run(&format!("DEALLOCATE {MARK} {PREPARED}"))?;
         explained.map(|_| lines)
     }
 }
@@ -283,7 +283,7 @@ impl Session {
 fn reset(name: &str) -> String {
     let name = name.replace('\'', "''");
     format!(
-        "{MARK} SELECT pg_catalog.set_config(name, reset_val, false) FROM pg_catalog.pg_settings WHERE name = '{name}'"
+        "SELECT {MARK} pg_catalog.set_config(name, reset_val, false) FROM pg_catalog.pg_settings WHERE name = '{name}'"
     )
 }
 

@@ -114,7 +114,7 @@ fn find_statements(server: &Server, client: &mut Client) -> Result<Option<Seen>,
         other = Some(usual);
     }
     let seen = seen.map(|(statements, has_info)| {
-        let evicted = has_info.then(|| format!("{MARK} SELECT dealloc FROM {}_info", statements.view()));
+        let evicted = has_info.then(|| format!("SELECT {MARK} dealloc FROM {}_info", statements.view()));
         Seen { other, statements, turn: Turn::every(SELDOM_S), evicted }
     });
     Ok(seen)
@@ -257,7 +257,7 @@ impl Postgres {
     /// When the server began, whether it is a standby, and how far its log is.
     fn read_vitals(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
         let sql = format!(
-            "{MARK} SELECT pg_postmaster_start_time(), pg_is_in_recovery(), \
+            "SELECT {MARK} pg_postmaster_start_time(), pg_is_in_recovery(), \
              CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'"
         );
         let mut vitals = Vitals::default();
@@ -399,7 +399,7 @@ impl Postgres {
     fn connect_databases(&mut self, server: &str, rows: &mut Rows) -> Result<(), ClientError> {
         let mut names = Vec::new();
         let sql = format!(
-            "{MARK} SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate \
+            "SELECT {MARK} datname FROM pg_database WHERE datallowconn AND NOT datistemplate \
              AND has_database_privilege(datname, 'CONNECT') ORDER BY datname = current_database() DESC, datname"
         );
         self.client.each(&sql, &mut |row| names.extend(row.text(0).map(str::to_owned)))?;

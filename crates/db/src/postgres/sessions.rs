@@ -155,7 +155,7 @@ impl Sessions {
     fn new(client: &mut Client) -> Result<Sessions, ClientError> {
         let mut columns = Vec::new();
         let sql = format!(
-            "{MARK} SELECT unnest(proargnames) FROM pg_proc WHERE proname = 'pg_stat_get_activity' AND pronamespace = 'pg_catalog'::regnamespace"
+            "SELECT {MARK} unnest(proargnames) FROM pg_proc WHERE proname = 'pg_stat_get_activity' AND pronamespace = 'pg_catalog'::regnamespace"
         );
         client.each(&sql, &mut |row| columns.extend(row.text(0).map(str::to_owned)))?;
         let has = |name: &str| columns.iter().any(|column| column == name);
@@ -164,7 +164,7 @@ impl Sessions {
         let text = if has_ids { "NULL" } else { "left(query, 4096)" };
         let age = |column: &str| format!("extract(epoch FROM clock_timestamp() - {column})");
         let sql = format!(
-            "{MARK} SELECT a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
+            "SELECT {MARK} a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
              backend_type, {transaction}, {statement}, {changed}, {begun}, age(backend_xmin), {text} FROM pg_stat_get_backend_idset() AS i(id), \
              LATERAL pg_stat_get_activity(pg_stat_get_backend_pid(i.id)) AS a WHERE {OTHERS} AND {CANDIDATES} \
              AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
@@ -190,11 +190,10 @@ impl Sessions {
     }
 
     fn learn_names(&mut self, client: &mut Client) -> Result<(), ClientError> {
-        for (sql, into) in [
-            ("SELECT oid, datname FROM pg_database", &mut self.databases),
-            ("SELECT oid, rolname FROM pg_roles", &mut self.users),
-        ] {
-            client.each(&format!("{MARK} {sql}"), &mut |row| {
+        for (sql, into) in
+            [("oid, datname FROM pg_database", &mut self.databases), ("oid, rolname FROM pg_roles", &mut self.users)]
+        {
+            client.each(&format!("SELECT {MARK} {sql}"), &mut |row| {
                 if let (Some(oid), Some(name)) = (row.text(0), row.text(1)) {
                     into.insert(oid.to_owned(), name.to_owned());
                 }
@@ -321,7 +320,7 @@ impl Sessions {
             pids.push_str(&session.number.to_string());
         }
         let sql = format!(
-            "{MARK} SELECT query_id, left(query, 4096) FROM pg_stat_get_activity(NULL) WHERE query_id IS NOT NULL AND pid IN ({pids})"
+            "SELECT {MARK} query_id, left(query, 4096) FROM pg_stat_get_activity(NULL) WHERE query_id IS NOT NULL AND pid IN ({pids})"
         );
         client.each_hidden(&sql, &hides_text(1), &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
@@ -358,7 +357,7 @@ pub fn is_cut(text: &str) -> bool {
 /// Whether the server gives statements numbers: `auto` does when a module asks for them.
 fn computes_ids(client: &mut Client) -> Result<bool, ClientError> {
     let sql = format!(
-        "{MARK} SELECT setting = 'on' OR (setting = 'auto' AND EXISTS (SELECT FROM pg_settings WHERE name = 'pg_stat_statements.max')) \
+        "SELECT {MARK} setting = 'on' OR (setting = 'auto' AND EXISTS (SELECT FROM pg_settings WHERE name = 'pg_stat_statements.max')) \
          FROM pg_settings WHERE name = 'compute_query_id'"
     );
     let mut computes = false;

@@ -16,7 +16,7 @@ use crate::{
     number::Number,
     reading::{About, Having},
     sample::cut,
-    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, is_marked, make_room, tell},
     told::{Heavy, heavy},
 };
 
@@ -97,7 +97,7 @@ impl Statements {
         let nested = if having.has(view, "toplevel") { "NOT s.toplevel" } else { "NULL::boolean" };
         let names: Vec<_> = found.iter().map(|(_, name)| format!("s.{name}")).collect();
         let sql = format!(
-            "{MARK} SELECT s.queryid, s.dbid, d.datname, s.userid, r.rolname, {nested}, {} FROM {view}(false) s \
+            "SELECT {MARK} s.queryid, s.dbid, d.datname, s.userid, r.rolname, {nested}, {} FROM {view}(false) s \
              LEFT JOIN pg_database d ON d.oid = s.dbid LEFT JOIN pg_roles r ON r.oid = s.userid",
             names.join(", ")
         );
@@ -202,7 +202,7 @@ impl Statements {
         // Of the first reading the shares of all that was counted so far.
         let dt = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first);
         let s = self.columns.get(1).map_or(1e-3, |time| time.factor);
-        self.heavy = Some(heavy(&grown, &self.texts, s, dt.unwrap_or(f64::INFINITY)));
+        self.heavy = Some(heavy(&grown, &self.texts, s, dt.unwrap_or(1.0)));
         if let Some(dt) = dt {
             tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }
@@ -211,7 +211,7 @@ impl Statements {
 
     /// Asks for the texts of the statements whose numbers are new.
     fn learn(&mut self, client: &mut Client) -> Result<(), ClientError> {
-        let sql = format!("{MARK} SELECT queryid, left(query, {TEXT}) FROM {}(true)", self.view);
+        let sql = format!("SELECT {MARK} queryid, left(query, {TEXT}) FROM {}(true)", self.view);
         make_room(&mut self.texts);
         let texts = &mut self.texts;
         client.each_hidden(&sql, &hides_text(1), &mut |row| {
@@ -240,7 +240,7 @@ impl Statements {
 pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
     move |values| {
         if let Some(Some(text)) = values.get_mut(place) {
-            *text = if text.starts_with(MARK) { MARK.to_owned() } else { normal(text).form };
+            *text = if is_marked(text) { MARK.to_owned() } else { normal(text).form };
         }
     }
 }
@@ -248,8 +248,8 @@ pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
 /// A text in normal form, with its digest. Our own statements are one.
 fn normal(text: &str) -> Text {
     // Up to PostgreSQL 13 the text of what is explained begins behind the mark.
-    let explains = text.strip_prefix("EXPLAIN EXECUTE ").or_else(|| text.strip_prefix("DEALLOCATE "));
-    if text.starts_with(MARK) || explains.is_some_and(|rest| rest.starts_with(PREPARED)) {
+    let explains = text.strip_prefix("EXECUTE ").is_some_and(|rest| rest.starts_with(PREPARED));
+    if is_marked(text) || explains {
         return Text { digest: OWN.to_owned(), form: OWN.to_owned() };
     }
     Text::of(cut(text, TEXT), Quotes::Standard, text.len() >= TEXT)
@@ -264,6 +264,6 @@ mod tests {
         let text = normal("ALTER USER bob PASSWORD 'hunter2'");
         assert!(!text.form.contains("hunter2"), "{}", text.form);
         assert_eq!(normal("SELECT 1 WHERE a = $1").digest, normal("select  2 where a = 'x'").digest);
-        assert_eq!(normal("/* fenxi-db */ SELECT 1").form, "fenxi-db");
+        assert_eq!(normal("SELECT /* fenxi-db */ 1").form, "fenxi-db");
     }
 }

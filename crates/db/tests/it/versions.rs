@@ -105,6 +105,8 @@ fn is_right(rows: &Rows, version: u32, done: f64) {
     let refused: Vec<_> = notes
         .iter()
         .flat_map(|notes| (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)))
+        // Which plans are looked at depends on when statements were seen, so that not all answers about them are saved.
+        .filter(|message| !message.starts_with("plans of some statements"))
         .filter(|message| {
             message.contains(" read: ") || message.contains(" saved to: ") || message.contains("unexpectedly")
         })

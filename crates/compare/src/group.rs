@@ -9,7 +9,13 @@ use fenxi_store::{RunEntry, SERIES, Store, Window};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, Reason, Room, caveats, settings, summaries::summary_over, transactions, windows};
+use crate::{
+    Chosen, CompareError, Reason, Room, caveats,
+    plans::{self, Plans},
+    settings,
+    summaries::summary_over,
+    transactions, windows,
+};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -40,6 +46,9 @@ pub struct Group {
     /// Labels, parameters and command of its runs; None where they differ in one.
     #[serde(skip)]
     pub settings: BTreeMap<String, Option<String>>,
+    /// Plans of statements of observed databases.
+    #[serde(skip)]
+    pub plans: Plans,
     /// What is known of each, in the same order.
     #[serde(skip)]
     pub summaries: Vec<RunSummary>,
@@ -100,9 +109,10 @@ impl Group {
             summaries.push(of_run);
         }
         transactions::add(engine, &parts, &mut summaries)?;
+        let plans = plans::of_runs(engine, &parts)?;
         let settings = settings::alike(parts.iter().map(|(entry, _)| entry));
         let series = parts.iter().map(|(entry, _)| entry.manifest.tags.get(SERIES).cloned()).collect();
-        Ok((Group { title: selectors.to_owned(), runs, settings, summaries, series, labels }, parts))
+        Ok((Group { title: selectors.to_owned(), runs, settings, plans, summaries, series, labels }, parts))
     }
 }
 

@@ -12,6 +12,7 @@ mod diff;
 mod error;
 mod group;
 mod headline;
+mod plans;
 mod range_change;
 mod reason;
 mod representative;

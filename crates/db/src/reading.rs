@@ -270,7 +270,7 @@ impl<S> Ready<S> {
             return None;
         }
         let list: Vec<_> = std::iter::once(reading.key).chain(found.iter().map(|(_, sql)| *sql)).collect();
-        let sql = format!("/* fenxi-db */ SELECT {} FROM {}", list.join(", "), reading.from);
+        let sql = format!("SELECT /* fenxi-db */ {} FROM {}", list.join(", "), reading.from);
         let columns: Vec<_> = found.into_iter().map(|(column, _)| column).collect();
         let totals = vec![None; columns.len()];
         Some(Ready {

@@ -149,7 +149,7 @@ fn function(bytes: &[u8], bits: u32, code: &mut Code) {
     let (frame, stack) = if bits == 64 { (Register::RBP, Register::RSP) } else { (Register::EBP, Register::ESP) };
     let mut decoder = Decoder::new(bits, bytes, DecoderOptions::NONE);
     let (mut level, mut at) = (1, 0);
-    let (mut saved, mut has_frame, mut uses_stack) = (false, false, false);
+    let (mut is_saved, mut is_stored, mut has_frame, mut uses_stack) = (false, false, false, false);
     let mut instruction = iced_x86::Instruction::default();
     while decoder.can_decode() {
         decoder.decode_out(&mut instruction);
@@ -163,14 +163,17 @@ fn function(bytes: &[u8], bits: u32, code: &mut Code) {
             match instruction.mnemonic() {
                 Mnemonic::Push => {
                     uses_stack = true;
-                    saved |= first == frame;
+                    is_saved = first == frame;
                 }
                 Mnemonic::Enter => (uses_stack, has_frame) = (true, true),
-                Mnemonic::Sub if first == stack => uses_stack = true,
-                Mnemonic::Mov if saved && first == frame && second == stack => has_frame = true,
-                Mnemonic::Lea if saved && first == frame && instruction.memory_base() == stack => has_frame = true,
-                // Go makes room before it saves the register.
-                Mnemonic::Mov if instruction.op0_kind() == OpKind::Memory && second == frame => saved |= uses_stack,
+                // What points into the stack once there is room is a variable, not a frame.
+                Mnemonic::Sub if first == stack => (uses_stack, is_saved) = (true, false),
+                Mnemonic::Mov if is_saved && first == frame && second == stack => has_frame = true,
+                // Go made room before it saved the register, and then pointed to where it is.
+                Mnemonic::Mov if instruction.op0_kind() == OpKind::Memory && second == frame => {
+                    is_stored = uses_stack && instruction.memory_base() == stack;
+                }
+                Mnemonic::Lea if is_stored && first == frame && instruction.memory_base() == stack => has_frame = true,
                 _ => {}
             }
         }

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use gimli::{AbbreviationsCacheStrategy, AttributeValue, DW_AT_producer, Dwarf, EndianSlice, RunTimeEndian};
+use gimli::{
+    AbbreviationsCacheStrategy, AttributeValue, DW_AT_producer, DW_AT_str_offsets_base, Dwarf, EndianSlice,
+    RunTimeEndian,
+};
 use object::{
     Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ReadRef, RelocationTarget,
     read::elf::{ElfFile, FileHeader},
@@ -19,13 +22,12 @@ const LONGEST: u64 = 512 << 20;
 const MOST_UNITS: usize = 200_000;
 
 /// Sections that the producers may lie in.
-const NEEDED: [gimli::SectionId; 6] = [
+const NEEDED: [gimli::SectionId; 5] = [
     gimli::SectionId::DebugInfo,
     gimli::SectionId::DebugAbbrev,
     gimli::SectionId::DebugStr,
     gimli::SectionId::DebugLineStr,
     gimli::SectionId::DebugStrOffsets,
-    gimli::SectionId::DebugLine,
 ];
 
 /// Adds the compilers.
@@ -38,8 +40,7 @@ where
         return;
     }
     let mut load = |id: gimli::SectionId| -> Result<Cow<'d, [u8]>, gimli::Error> {
-        // The line tables are only looked at where a unit refers to them: an empty one is as good.
-        if !NEEDED.contains(&id) || id == gimli::SectionId::DebugLine {
+        if !NEEDED.contains(&id) {
             return Ok(Cow::Borrowed(&[]));
         }
         let mut bytes = section(file, id.name(), LONGEST).unwrap_or_default();
@@ -77,16 +78,26 @@ where
 
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
+/// Reads the root of a unit and no more: its line table, which a damaged file may lack, is not needed.
 fn producer(dwarf: &Dwarf<Slice<'_>>, header: gimli::UnitHeader<Slice<'_>>) -> gimli::Result<Option<Compiler>> {
-    let unit = dwarf.unit(header)?;
-    let mut entries = unit.entries();
+    let abbreviations = dwarf.abbreviations(&header)?;
+    let mut entries = header.entries(&abbreviations);
     let Some(root) = entries.next_dfs()? else { return Ok(None) };
-    let Some(value) = root.attr_value(DW_AT_producer) else { return Ok(None) };
-    // Of a file that was compressed by dwz, it lies in another one.
-    if matches!(value, AttributeValue::DebugStrRefSup(_)) {
-        return Ok(None);
-    }
-    Ok(Compiler::of_producer(dwarf.attr_string(&unit, value)?.slice(), 1, "DWARF"))
+    let text = match root.attr_value(DW_AT_producer) {
+        Some(AttributeValue::String(text)) => text,
+        Some(AttributeValue::DebugStrRef(offset)) => dwarf.string(offset)?,
+        Some(AttributeValue::DebugLineStrRef(offset)) => dwarf.line_string(offset)?,
+        Some(AttributeValue::DebugStrOffsetsIndex(index)) => {
+            let base = match root.attr_value(DW_AT_str_offsets_base) {
+                Some(AttributeValue::DebugStrOffsetsBase(base)) => base,
+                _ => return Ok(None),
+            };
+            dwarf.string(dwarf.debug_str_offsets.get_str_offset(header.encoding().format, base, index)?)?
+        }
+        // Of a file that was compressed by dwz, it lies in another one.
+        _ => return Ok(None),
+    };
+    Ok(Compiler::of_producer(text.slice(), 1, "DWARF"))
 }
 
 /// In an object file, references to other sections are filled in by relocations.

@@ -158,6 +158,7 @@ shipped! {
 shipped! {
     /// Name and text of every shipped finding.
     SHIPPED_FINDINGS, "findings", ".sql":
+    "asked-not-in-effect",
     "backup-or-dump",
     "bound-to-cpus",
     "bulk-load",

@@ -24,6 +24,7 @@ mod hostile_root;
 mod hosts;
 mod hosts_ssh;
 mod import;
+mod inspect;
 mod liars;
 mod load;
 mod load_team;

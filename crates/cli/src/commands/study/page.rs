@@ -163,6 +163,16 @@ impl Page {
         }
         self.best(response, &scale);
         self.interactions(response);
+        for modes in &response.modes {
+            self.line(&format!(
+                "Two modes in {}: {} runs near {} and {} near {}. Its mean describes neither; see what differs between them.",
+                modes.cell,
+                modes.low_runs,
+                scale.show(modes.low),
+                modes.high_runs,
+                scale.show(modes.high)
+            ));
+        }
         if !response.outliers.is_empty() {
             let far = |f: &Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
             let all: Vec<String> = response.outliers.iter().take(5).map(far).collect();

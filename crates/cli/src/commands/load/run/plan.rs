@@ -14,7 +14,11 @@ use fenxi_load::{
 };
 use fenxi_wire::{Dialect, Mode, client::Client};
 
-use super::{super::resolve, ArrivalArg, PATIENCE, ProtocolArg, RunArgs};
+use super::{
+    super::resolve,
+    ArrivalArg, PATIENCE, ProtocolArg, RunArgs,
+    aim::{self, Offered},
+};
 use crate::options::database::caution;
 
 /// A load that can be driven.
@@ -41,7 +45,7 @@ pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or_else(|| threads_for(args.connections, processors));
-    let load = Plan {
+    let mut load = Plan {
         endpoint: client.endpoint().clone(),
         target,
         program: Arc::new(program),
@@ -65,23 +69,35 @@ pub fn plan(args: &RunArgs) -> anyhow::Result<Planned> {
             policy,
         },
     };
+    if let Some(goal @ (Offered::Cpu(_) | Offered::Max(_))) = &args.rate {
+        if args.team.count().is_some() {
+            bail!(
+                "`--rate cpu:` and `max:` look for the rate in one process; give the workers a number that was found so"
+            );
+        }
+        drop(client);
+        let arrival = arrival(args);
+        load.run.schedule = Schedule::Open { rate: aim::find(goal, &load, arrival)?, arrival };
+    }
     Ok(Planned { workload, load })
+}
+
+/// How transactions come at a rate.
+fn arrival(args: &RunArgs) -> Arrival {
+    match args.arrival {
+        ArrivalArg::Steady => Arrival::Steady { jitter: args.jitter },
+        ArrivalArg::Poisson => Arrival::Poisson,
+    }
 }
 
 /// When transactions start.
 fn schedule(args: &RunArgs) -> anyhow::Result<Schedule> {
     Ok(match (&args.rate, &args.trace) {
-        (Some(rate), _) => {
-            let arrival = match args.arrival {
-                ArrivalArg::Steady => Arrival::Steady { jitter: args.jitter },
-                ArrivalArg::Poisson => Arrival::Poisson,
-            };
-            Schedule::Open { rate: rate.clone(), arrival }
-        }
+        (Some(Offered::Rate(rate)), _) => Schedule::Open { rate: rate.clone(), arrival: arrival(args) },
         (None, Some(path)) => {
             Schedule::trace(&fs_err::read_to_string(path)?).with_context(|| path.display().to_string())?
         }
-        (None, None) => Schedule::Closed,
+        (Some(Offered::Cpu(_) | Offered::Max(_)), _) | (None, None) => Schedule::Closed,
     })
 }
 
@@ -118,6 +134,11 @@ pub fn parameters(args: &RunArgs, Planned { workload, load }: &Planned) -> BTree
     }
     if let Some(think) = workload.think_time_us() {
         all.insert("think_us".to_owned(), think);
+    }
+    match &args.rate {
+        Some(Offered::Cpu(share)) => drop(all.insert("rate".to_owned(), format!("cpu:{:.0}%", 100.0 * share))),
+        Some(Offered::Max(share)) => drop(all.insert("rate".to_owned(), format!("max:{:.0}%", 100.0 * share))),
+        _ => {}
     }
     if let Some(rate) = load.run.schedule.offered_per_s(load.run.warmup_s, load.run.warmup_s + load.run.duration_s) {
         all.insert("rate_per_s".to_owned(), rate.to_string());

@@ -31,7 +31,7 @@ pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: 
     let path = request.uri().path();
     let Access::Tokens(tokens) = &shared.settings.access else {
         let who = request.extensions().get::<Peer>().and_then(|p| p.certificate.clone());
-        return named(who, next.run(request).await);
+        return named(who, request, next).await;
     };
     // The front end's program is no secret, and the login page needs its style.
     if path.starts_with(assets::FOLDER) || path == "/login" || path == "/logout" {
@@ -48,15 +48,17 @@ pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: 
         };
     }
     match who {
-        Some(who) => named(Some(who), next.run(request).await),
+        Some(who) => named(Some(who), request, next).await,
         None => ask_in(&request),
     }
 }
 
-fn named(who: Option<String>, mut response: Response) -> Response {
-    if let Some(who) = who {
-        response.extensions_mut().insert(Who(who));
-    }
+/// Answers, and notes who asks: for what is changed, and for the log.
+async fn named(who: Option<String>, mut request: Request, next: Next) -> Response {
+    let Some(who) = who.map(Who) else { return next.run(request).await };
+    request.extensions_mut().insert(who.clone());
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(who);
     response
 }
 
@@ -115,7 +117,8 @@ pub(crate) async fn login(State(shared): State<Shared>, request: Request) -> Res
             let Some(secret) = locked(&shared.door.sessions).begin(&who, Instant::now()) else {
                 return Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers").into_response();
             };
-            let mut response = named(Some(who), pages::see(next));
+            let mut response = pages::see(next);
+            response.extensions_mut().insert(Who(who));
             set_cookie(&shared, &mut response, &request, &secret, LONGEST.as_secs());
             response
         }

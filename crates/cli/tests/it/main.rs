@@ -34,6 +34,7 @@ mod memstat;
 mod mpstat;
 mod nicstat;
 mod own_formats;
+mod peers;
 mod periods;
 mod pstime;
 mod push;

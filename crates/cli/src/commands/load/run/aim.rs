@@ -9,7 +9,7 @@ use std::{ops::ControlFlow, str::FromStr, sync::Arc};
 
 use anyhow::bail;
 use fenxi_load::{
-    engine::{self, Interval, Plan, Watch},
+    engine::{self, Interval, Plan, Settings, Watch},
     schedule::{Arrival, Rate, Schedule},
     server::Server,
 };
@@ -75,7 +75,7 @@ pub fn find(goal: &Offered, plan: &Plan, arrival: Arrival) -> anyhow::Result<Rat
     let mut measure = |rate: Option<f64>| {
         let schedule = rate.map_or(Schedule::Closed, |rate| Schedule::Open { rate: Rate::constant(rate), arrival });
         let short =
-            Plan { schedule: Arc::new(schedule), warmup_s: 0.0, duration_s: SECONDS, interval_s: 0.5, ..plan.clone() };
+            Plan { run: Settings { schedule, warmup_s: 0.0, duration_s: SECONDS, interval_s: 0.5, ..plan.run.clone() }, ..plan.clone() };
         let mut watched = Watched { seen: Vec::new(), stop: &stop };
         engine::run_watched(&short, &mut watched)?;
         if stop.asked() {

@@ -379,5 +379,5 @@ fn growth(
     }
     let (last_t, last) = last.insert((column, labels.to_owned()), (t, value))?;
     let dt = (t.0 as f64 - last_t.0 as f64) / 1e6;
-    (dt > 0.0 && value >= last).then(|| (value - last, dt))
+    (dt > 0.0 && value >= last).then_some((value - last, dt))
 }

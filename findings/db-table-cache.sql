@@ -1,7 +1,7 @@
 -- title: The table cache of a database server is too small
 -- severity: info
 -- section: database
--- message: {server} closed {closed:/s} tables to make room for others: {missed:%} of the tables that statements opened were not in its cache of {size}. {of_time}
+-- message: {server} closed {closed:/s} tables to make room for others: {missed:%} of the tables that statements opened were not in its cache of {size}; {of_time}.
 -- advice: Raise table_open_cache above the number of tables that are used at once, times the sessions that use them; open_files_limit has to follow. Harmless while many tables are made or read once (a backup). Mistaken for contention in the storage engine: sessions are in the states Opening tables and closing tables.
 -- ask: db-sessions
 -- impact: share of the DB time
@@ -35,7 +35,7 @@ WITH opened AS (
 )
 SELECT o.run, o.host, o.server, o.closed, 100 * o.misses / (o.hits + o.misses) AS missed, coalesce(z.size, 'unknown size') AS size,
     100 * coalesce(s.opening, 0) / nullif(s.active, 0) AS share,
-    CASE WHEN s.active > 0 THEN 'Opening and closing is ' || CAST(round(100 * coalesce(s.opening, 0) / s.active) AS VARCHAR) || '% of the DB time.' ELSE 'How long that took is not known.' END AS of_time, CASE WHEN s.opening >= 0.1 * s.active AND s.opening >= 0.1 OR s.active IS NULL AND o.closed >= 100 AND o.misses >= 0.5 * (o.hits + o.misses) THEN 'warning' ELSE 'info' END AS severity
+    CASE WHEN s.active > 0 THEN 'opening and closing is ' || CAST(round(100 * coalesce(s.opening, 0) / s.active) AS VARCHAR) || '% of the DB time' ELSE 'how long that took is not known' END AS of_time, CASE WHEN s.opening >= 0.1 * s.active AND s.opening >= 0.1 OR s.active IS NULL AND o.closed >= 100 AND o.misses >= 0.5 * (o.hits + o.misses) THEN 'warning' ELSE 'info' END AS severity
 FROM opened o
 LEFT JOIN states s ON s.run = o.run AND s.host = o.host AND s.server IS NOT DISTINCT FROM o.server
 LEFT JOIN sizes z ON z.run = o.run AND z.host = o.host AND z.server IS NOT DISTINCT FROM o.server

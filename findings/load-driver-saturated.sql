@@ -7,7 +7,6 @@
 -- comparison: warn
 -- explains: offered-rate-missed, load-late
 -- impact: used of one CPU
--- world: load
 -- yes: process pid=5 comm=pgbench cpu=99 threads=1 *30
 -- yes: cpu idle=60 *30
 --

@@ -194,6 +194,9 @@ impl Uses {
         }
         self.add("format try", &[&output]);
         self.add("format new", &["--from", &output]);
+        self.add("inspect", &[&output]);
+        self.add("inspect", &[HOSTILE]);
+        self.add("inspect", &["--package", HOSTILE]);
         self.add("format check", &[&missing]);
         self.add("import", &["--format", "mine", "--force", &output]);
         for more in [vec!["@1"], vec!["@1", "--json"], vec![HOSTILE_NAME]] {

@@ -44,7 +44,7 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
 fn without_a_command_there_is_help_with_the_commands_in_groups() {
     let fenxi = Fenxi::new();
     let page = fenxi.ok(&[]);
-    assert!(page.contains("\nRecord and import:\n  record ") && page.contains("\nTools:\n  fence "), "{page}");
+    assert!(page.contains("\nRecord and import:\n  record ") && page.contains("\nTools:\n  inspect "), "{page}");
     assert_eq!(fenxi.ok(&["--help"]), page);
     assert_eq!(fenxi.ok(&["help"]), page);
     let unknown = fenxi.fails(2, &["recrod"]);

@@ -30,10 +30,10 @@ fn observed(server: &Server, database: &str, sql: &str, happens: impl FnOnce(&mu
     work(&mut client, sql, 0.3);
     let mut observation = begin(&server.url(database), 20).unwrap();
     // Where no one counts statements, samples of a second know them first.
-    work(&mut client, sql, if server.scheme == "mysql" { 2.5 } else { 0.5 });
+    work(&mut client, sql, 2.5);
     observation.go_on(0.1);
     happens(&mut client);
-    work(&mut client, sql, 1.2);
+    work(&mut client, sql, 2.5);
     observation.end()
 }
 

@@ -56,7 +56,8 @@ fn saved_answers_of_every_version_are_read_alike() {
                 let (port, done) = saved::played(&format!("postgres-{version}"), Dialect::Postgres);
                 let mut observation = begin(&format!("postgres://postgres@127.0.0.1:{port}/postgres"), 20).unwrap();
                 observation.go_on(3.2);
-                is_right(&observation.end(), *version, done);
+                // How often our sessions ask differs between a recording and its replay.
+                is_right(&observation.end(), *version, done, 0.97);
             });
         }
     });
@@ -96,11 +97,11 @@ fn is_read(server: &Server, version: u32) {
     if let Some(listener) = listener {
         saved::save(&format!("postgres-{version}"), done, &listener.exchanges(Dialect::Postgres));
     }
-    is_right(&rows, version, done);
+    is_right(&rows, version, done, 1.0);
 }
 
-/// Rows of an observation during which so many transactions were done.
-fn is_right(rows: &Rows, version: u32, done: f64) {
+/// Rows of an observation during which so many transactions were done, of which at least this share is counted.
+fn is_right(rows: &Rows, version: u32, done: f64, share: f64) {
     let notes = rows.of(&note::TABLE);
     let refused: Vec<_> = notes
         .iter()
@@ -120,7 +121,7 @@ fn is_right(rows: &Rows, version: u32, done: f64) {
     let databases = rows.of(&db::TABLE).unwrap();
     let commits =
         amount(rows, &db::TABLE, (db::dt, db::commits_per_s), |row| databases.str(row, db::database).is_none());
-    assert!((done..done + 400.0).contains(&commits), "{version}: {commits} commits of {done}");
+    assert!((share * done..done + 400.0).contains(&commits), "{version}: {commits} commits of {done}");
     let has = [
         (db_wait::TABLE.name, rows.of(&db_wait::TABLE).is_some(), true),
         (db_table::TABLE.name, rows.of(&db_table::TABLE).is_some(), true),

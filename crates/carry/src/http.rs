@@ -82,10 +82,14 @@ impl Server {
         match self.agent.run(request.map_err(|e| self.failed(e))?) {
             Ok(answer) => self.accepted(answer),
             Err(ureq::Error::Io(error)) if CUT.contains(&error.kind()) => {
-                // A server that refuses closes before it has read the body: why, is asked without one.
-                let asked = self.request("GET", "/api/v1/runs").body(()).map_err(|e| self.failed(e))?;
-                self.accepted(self.agent.run(asked).map_err(|e| self.failed(e))?)?;
-                Err(self.failed(error))
+                // A server that refuses closes before it has read the body: without one it gives the reason.
+                let empty = self.request("POST", path).header("content-type", media).body(());
+                match self.agent.run(empty.map_err(|e| self.failed(e))?) {
+                    Ok(answer) if answer.status() != StatusCode::BAD_REQUEST => {
+                        self.accepted(answer).and(Err(self.failed(error)))
+                    }
+                    _ => Err(self.failed(error)),
+                }
             }
             Err(error) => Err(self.failed(error)),
         }

@@ -194,6 +194,7 @@ impl Uses {
         }
         self.add("format try", &[&output]);
         self.add("format new", &["--from", &output]);
+        self.add("label log", &[HOSTILE_NAME]);
         self.add("inspect", &[&output]);
         self.add("inspect", &[HOSTILE]);
         self.add("inspect", &["--package", HOSTILE]);

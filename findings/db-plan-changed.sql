@@ -59,7 +59,7 @@ WITH changes AS (
     JOIN totals s ON s.run = e.run AND s.host = e.host AND s.server IS NOT DISTINCT FROM e.server AND s.t >= e.t AND (e.until IS NULL OR s.t < e.until)
     GROUP BY e.run, e.host, e.server, e.digest, e.t, e.statement, e.change, e.before, e.after, e.spent
 )
-SELECT run, host, server, digest, statement, change, before, after, share, strftime(t, '%H:%M:%S') AS at,
+SELECT run, host, server, digest, statement, change, before, after, share, substr(CAST(t AS VARCHAR), 12, 8) AS at,
     CASE WHEN times >= 10 THEN CAST(round(times) AS BIGINT)::VARCHAR ELSE CAST(round(times, 1) AS VARCHAR) END AS factor
 FROM shares
 WHERE times >= 2 AND share >= 5

@@ -115,7 +115,7 @@ fn every_fixture_is_recognised_and_gives_its_rows() {
             wrong.push(format!("{name}: {} could not be read:{}", read.tally.notes, &notes[..notes.len().min(400)]));
         }
         for (table, _) in &read.tally.tables {
-            let told = format.tables.iter().any(|t| t.name == *table);
+            let told = format.tables().iter().any(|t| t.name == *table);
             if !told && !matches!(*table, "metric" | "event" | "text" | "result") {
                 wrong.push(format!("{name}: fills {table}, which the format does not declare"));
             }
@@ -138,8 +138,8 @@ fn names_are_unique_and_examples_are_their_own() {
     let mut seen = std::collections::BTreeSet::new();
     for format in formats() {
         assert!(seen.insert(format.name), "{} twice", format.name);
-        assert!(!format.name.contains('_') && format.summary.len() > 10, "{}", format.name);
-        assert_eq!(detect(&Head { text: format.example }).map(|f| f.name), Some(format.name), "its example");
+        assert!(!format.name.contains('_') && format.summary().len() > 10, "{}", format.name);
+        assert_eq!(detect(&Head { text: format.example() }).map(|f| f.name), Some(format.name), "its example");
     }
 }
 

@@ -2,20 +2,22 @@
 
 use fenxi_model::Table;
 
-use super::{Input, Out};
+use super::{Input, Out, own::shipped};
 
 /// One format that can be imported.
+///
+/// What a described one is, is in its description, which is read when it is asked for: the fields are empty then.
 pub struct Format {
     /// Its name for `import --as`; also its module's name and its fixtures' folder, with `-` for `_`.
     pub name: &'static str,
     /// Which tools and options print it, in one line.
-    pub summary: &'static str,
+    pub(crate) summary: &'static str,
     /// Where it belongs in listings.
     pub family: Family,
     /// Tables it can fill; anything else it finds goes to `metric`.
-    pub tables: &'static [&'static Table],
+    pub(crate) tables: &'static [&'static Table],
     /// A few lines as the tool prints them.
-    pub example: &'static str,
+    pub(crate) example: &'static str,
     /// Recognises the format from the first kilobytes. Must be quick and must not guess
     /// from words that other tools print too.
     pub sniff: fn(&Head<'_>) -> Sure,
@@ -44,12 +46,27 @@ pub enum Fills {
 }
 
 impl Format {
+    /// Which tools and options print it, in one line.
+    pub fn summary(&self) -> &'static str {
+        shipped::about(self).map_or(self.summary, |about| &about.summary)
+    }
+
+    /// Tables it can fill; anything else it finds goes to `metric`.
+    pub fn tables(&self) -> &'static [&'static Table] {
+        shipped::about(self).map_or(self.tables, |about| &about.tables)
+    }
+
+    /// A few lines as the tool prints them.
+    pub fn example(&self) -> &'static str {
+        shipped::about(self).map_or(self.example, |about| &about.example)
+    }
+
     /// What it fills, besides the `metric` of unknown columns.
     pub fn fills(&self) -> Fills {
-        match self.tables.len() {
+        match self.tables().len() {
             0 => Fills::Results,
             n if n > ANY => Fills::Any,
-            _ => Fills::Tables(self.tables),
+            _ => Fills::Tables(self.tables()),
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
         .own()
         .iter()
         .map(|own| (AnyFormat::Own(own.clone()), own.about().example.clone()))
-        .chain(formats().filter(has_words).map(|format| (AnyFormat::Shipped(format), format.example.to_owned())))
+        .chain(formats().filter(has_words).map(|format| (AnyFormat::Shipped(format), format.example().to_owned())))
         .collect();
     let mut known_by: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, example) in &all {

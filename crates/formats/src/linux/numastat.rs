@@ -87,6 +87,9 @@ fn nodes(line: &str) -> Option<Vec<String>> {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
+    if !["Per-node ", "numa_hit "].iter().any(|own| head.text.contains(own)) {
+        return Sure::No;
+    }
     let mut nodes_before = false;
     for line in head.lines().take(80) {
         let line = stamp(line).map_or(line, |stamp| stamp.rest);

@@ -75,6 +75,9 @@ fn columns(groups: &[String], line: &str) -> Option<Vec<String>> {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
+    if !head.text.contains("operations") {
+        return Sure::No;
+    }
     let mut found: Option<Vec<String>> = None;
     for line in head.lines().take(60) {
         let line = stamp(line).map_or(line, |stamp| stamp.rest);

@@ -114,7 +114,7 @@ fn of_others(format: &Arc<TextFormat>) -> Check {
     let (mut n, mut wrong) = (0, Vec::new());
     for other in others {
         n += 1;
-        if format.sniff(&Head { text: other.example }) != Sure::No {
+        if format.sniff(&Head { text: other.example() }) != Sure::No {
             wrong.push(format!("it takes a text of {}", other.name));
         }
     }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use regex::{Regex, RegexBuilder};
 
 use super::{
-    document::{Keys, Said, Source, Wrong, list, number_of, perhaps},
+    document::{Keys, Said, Source, Wrong, list, perhaps},
     results::{Bucket, Pairs, ResultRule},
     value::{Amount, Cell, Groups, Template},
 };
@@ -157,12 +157,7 @@ impl Rules {
         let source = top.source;
         let ignore: Result<Vec<_>, _> =
             top.texts("ignore")?.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
-        let decimal = match top.text("decimal")? {
-            None => Decimal::Point,
-            Some(Said { text: ".", .. }) => Decimal::Point,
-            Some(Said { text: ",", .. }) => Decimal::Comma,
-            Some(said) => return Err(source.wrong(said.at, "`decimal` is \".\" or \",\"")),
-        };
+        let decimal = Decimal::read(top)?.unwrap_or(Decimal::Point);
         let lines = top.tables("line", "[[line]]", OF_LINE)?;
         let pairs = Pairs::read(top)?;
         if lines.is_empty() && pairs.is_none() {
@@ -232,23 +227,7 @@ impl Timing {
                 return Err(source.wrong(said.at, why));
             }
         }
-        let zone = match keys.text("zone")? {
-            Some(Said { text: "UTC", .. }) => Some(TimeZone::UTC),
-            Some(said) => Some(TimeZone::get(said.text).map_err(|_| {
-                source.wrong(
-                    said.at,
-                    format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text),
-                )
-            })?),
-            None => None,
-        };
-        let interval = match keys.value("interval") {
-            None => None,
-            Some(value) => match number_of(value.get_ref()).filter(|s| *s > 0.0) {
-                Some(seconds) => Some(seconds),
-                None => return Err(keys.wrong_type("interval", value, "seconds, more than 0")),
-            },
-        };
+        let (zone, interval) = (keys.zone()?, keys.positive("interval")?);
         let command = keys.text("command")?.map_or(String::new(), |said| said.text.to_owned());
         let moments_of = moments.then_some(command);
         Ok(Timing { moments_of, when, zone, date: date.map(|said| said.text.to_owned()), interval, is_clock })

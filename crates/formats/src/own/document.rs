@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use fenxi_model::near;
+use jiff::tz::TimeZone;
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
@@ -136,6 +137,30 @@ impl<'t, 's> Keys<'t, 's> {
         match self.value(key) {
             None => Ok(false),
             Some(value) => value.get_ref().as_bool().ok_or_else(|| self.wrong_type(key, value, "true or false")),
+        }
+    }
+
+    /// A number.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, Wrong> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        number_of(value.get_ref()).map(Some).ok_or_else(|| self.wrong_type(key, value, "a number"))
+    }
+
+    /// A number that is more than 0.
+    pub(crate) fn positive(&self, key: &str) -> Result<Option<f64>, Wrong> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let number = number_of(value.get_ref()).filter(|number| *number > 0.0);
+        number.map(Some).ok_or_else(|| self.wrong_type(key, value, "a number, more than 0"))
+    }
+
+    /// The time zone at `zone`.
+    pub(crate) fn zone(&self) -> Result<Option<TimeZone>, Wrong> {
+        match self.text("zone")? {
+            None => Ok(None),
+            Some(Said { text: "UTC", .. }) => Ok(Some(TimeZone::UTC)),
+            Some(Said { text, at }) => TimeZone::get(text).map(Some).map_err(|_| {
+                self.source.wrong(at, format!("`{text}` is no time zone; expected a name such as Europe/Berlin or UTC"))
+            }),
         }
     }
 

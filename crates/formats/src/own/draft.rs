@@ -248,7 +248,7 @@ mod tests {
     fn every_example_of_a_format_gives_a_draft_that_works_or_none() {
         let mut drafted = 0;
         for format in crate::formats() {
-            if let Some(draft) = draft("mine", format.example) {
+            if let Some(draft) = draft("mine", format.example()) {
                 drafted += 1;
                 TextFormat::tried("mine", "draft", &draft.toml)
                     .unwrap_or_else(|wrong| panic!("{}: {wrong}", format.name));

@@ -33,10 +33,11 @@ use compile::Rules;
 pub use document::Wrong;
 pub(crate) use document::{Keys, Source};
 use documents::Json;
-pub(crate) use goal::Goal;
+pub(crate) use goal::{Goal, place_of};
 pub use json_rows::JsonRows;
 use recognise::{Compile, Recognise};
 use report::Report;
+pub(crate) use unit::Per;
 
 /// The longest file of a format.
 const MOST_BYTES: usize = 1 << 20;

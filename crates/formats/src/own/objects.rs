@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     document::{Keys, Wrong},
     goal::{Goal, ResultGoal},
+    unit::Per,
 };
 use crate::{
     Input, Out,
@@ -60,28 +61,19 @@ impl Objects {
             };
             let goal =
                 Goal::read(text).map_err(|why| source.wrong(value.span().start, format!("`{}`: {why}", key.text)))?;
-            if matches!(goal, Goal::Column { counted: true, .. }) {
+            if matches!(goal, Goal::Column { per: Per::Interval, .. }) {
                 let why = format!("`{}`: documents have no interval to divide a count by", key.text);
                 return Err(source.wrong(value.span().start, why));
             }
             columns.push((key.text.to_owned(), goal));
         }
-        let zone = match keys.text("zone")? {
-            None => None,
-            Some(said) => Some(TimeZone::get(said.text).map_err(|_| {
-                source.wrong(
-                    said.at,
-                    format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text),
-                )
-            })?),
-        };
         Ok(Objects {
             name,
             rows: keys.text("rows")?.map_or_else(Vec::new, |said| said.text.split('.').map(str::to_owned).collect()),
             timed: columns.iter().any(|(_, goal)| matches!(goal, Goal::Time)),
             columns,
             when: When::named(keys.text("time")?.map_or("iso", |said| said.text)),
-            zone,
+            zone: keys.zone()?,
         })
     }
 
@@ -207,7 +199,7 @@ impl<'r> Reader<'r> {
         for (path, goal) in &of.columns {
             let Some(value) = found(path) else { continue };
             match goal {
-                Goal::Metric { name, unit, scale } => {
+                Goal::Metric { name, unit, scale, .. } => {
                     if let Some(value) = told(path, value, &mut wrong) {
                         let name = format!("{}.{}", of.name, name.unwrap_or(path));
                         out.metric(at.0, at.1, &name, labels.text(), value * scale, unit);

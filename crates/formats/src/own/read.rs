@@ -309,7 +309,7 @@ impl<'r> Reader<'r> {
                     let value = match amount.conversion.per {
                         Per::Value => value,
                         Per::Interval => value.zip(self.dt).filter(|(_, dt)| *dt > 0.0).map(|(value, dt)| value / dt),
-                        Per::Total => self.t.zip(value).and_then(|now| {
+                        Per::Total | Per::Shown => self.t.zip(value).and_then(|now| {
                             let series = (id.0, id.1, *place, key.to_owned());
                             if self.totals.len() >= MAX_SERIES {
                                 self.totals.clear();

@@ -159,7 +159,7 @@ impl Recognise {
     }
 
     fn has_header(&self, head: &Head<'_>, words: &str) -> bool {
-        if !self.row_below {
+        if !self.row_below || !head.has_words(words) {
             return head.has_words(words);
         }
         let bare = |line: &'_ str| stamp(line).map_or(line.len(), |stamp| stamp.rest.len());

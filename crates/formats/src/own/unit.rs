@@ -16,13 +16,15 @@ enum Dimension {
 
 /// What values must be divided by to be those of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Per {
+pub(crate) enum Per {
     /// They are what the column holds, or already per second.
     Value,
     /// The length of the interval: they count what happened in it.
     Interval,
     /// They only grow: what counts is the difference between two of them, per second.
     Total,
+    /// As the first values show: either they only grow, or they are per second already.
+    Shown,
 }
 
 /// How a value becomes that of a column.

@@ -85,7 +85,7 @@ impl Reader {
         };
         let mut spent = None;
         for (name, value) in self.columns.iter().zip(values) {
-            let Some(Goal::Metric { name: Some(metric), unit, scale }) = WORDS.find("", name) else { continue };
+            let Some(Goal::Metric { name: Some(metric), unit, scale, .. }) = WORDS.find("", name) else { continue };
             let Some(value) = number(value) else { continue };
             if *metric == "gc_time" {
                 spent = Some(value);

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::times::Times;
 use crate::{
     Fields, Input, Out, Splitter, number,
-    own::{Classes, Coded, Goal, words::Word},
+    own::{Classes, Coded, Goal, Per, words::Word},
 };
 
 /// What a column holds.
@@ -50,7 +50,7 @@ impl Cell {
             Goal::Column { table, place, .. } if table.id == sched::TABLE.id => Cell::Sched(*place),
             Goal::Column { place, .. } if *place == disk::errors.index() => Cell::Errors,
             Goal::Column { place, .. } if *place == disk::wait_ms.index() => Cell::Waiting,
-            Goal::Column { place, scale, counted: true, .. } => Cell::Count(*place, *scale),
+            Goal::Column { place, scale, per: Per::Interval, .. } => Cell::Count(*place, *scale),
             Goal::Column { place, scale, .. } => Cell::Disk(*place, *scale),
             Goal::Metric { .. } if word.group == HOST => Cell::Whole,
             Goal::Metric { .. } => Cell::Other,

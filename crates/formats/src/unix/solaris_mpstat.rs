@@ -7,7 +7,7 @@
 
 use fenxi_model::{
     Micros,
-    catalog::{cpu, metric},
+    catalog::{cpu, metric, sched},
 };
 
 use super::times::{Times, Tool};
@@ -18,7 +18,7 @@ pub static FORMAT: Format = Format {
     name: "solaris-mpstat",
     summary: "mpstat of Solaris and illumos: -a, -p, -P, -T, and with a date before every line",
     family: Family::Unix,
-    tables: &[&cpu::TABLE],
+    tables: &[&cpu::TABLE, &sched::TABLE],
     example: "\
 CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
   0   15   0   48   204    4   92    1    3    2    0   127    1   1   0  98
@@ -172,6 +172,7 @@ impl Reader {
             }
             Unit::Mean => {
                 let cpus = number(name).unwrap_or(f64::NAN);
+                out.row(&sched::TABLE, t, dt).f64(sched::cpus_online, Some(cpus).filter(|n| n.is_finite()));
                 let mut row = out.row(&cpu::TABLE, t, dt).any();
                 layout.each(&cpu::TABLE, &values, |place, value| {
                     row.f64(place, if is_rate(place) { value * cpus } else { value });
@@ -207,6 +208,7 @@ impl Reader {
         if sets.is_empty() || cpus <= 0.0 {
             return;
         }
+        out.row(&sched::TABLE, t, dt).f64(sched::cpus_online, cpus);
         let places = COLUMNS.iter().filter_map(|column| column.place_in(&cpu::TABLE));
         let mut row = out.row(&cpu::TABLE, t, dt).any();
         for place in places {

@@ -1,13 +1,14 @@
 //! Solaris columns of mpstat, in floating point.
 //!
-//! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front is their number.
+//! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front is their number. Where there is no line of each, the
+//! table `sched` may have it.
 //!
 //! Rows of Linux are shown in these columns when that is asked for: `usr` has lowered priorities and guests in it, `sys`
 //! has interrupts, and `st` is there when time was stolen. What Linux does not count is `-`.
 
 use std::fmt::Write;
 
-use fenxi_model::{Kind, Micros, Place, RowsOf, catalog::cpu, place::F64};
+use fenxi_model::{Kind, Micros, Place, RowsOf, catalog::{cpu, sched}, place::F64};
 
 use super::{
     Options, busy, row_of_all,
@@ -106,7 +107,9 @@ impl Solaris {
         let steal = (0..cpus.n_rows()).any(stolen);
         let chosen = || order.iter().filter(|(n, _)| options.cpus.has(*n));
         let all = if options.cpus.every() || !options.cpus.any() {
-            row_of_all(cpus).map(|row| (per_cpu(of(row), order.len()), order.len()))
+            let online = || frame.rows.of(&sched::TABLE).and_then(|rows| rows.f64(0, sched::cpus_online));
+            let n = if order.is_empty() { online().map_or(0, |n| n as usize) } else { order.len() };
+            row_of_all(cpus).map(|row| (per_cpu(of(row), n), n))
         } else {
             Some((mean(chosen().map(|(_, row)| of(*row))), chosen().count()))
         };

@@ -24,7 +24,7 @@ use crate::{Clock, Family, Format, Head, Input, Out, Sure, zone_named};
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "postgresql-log",
-    summary: "log of a PostgreSQL server: stderr with a prefix, csvlog, jsonlog",
+    summary: "log of a PostgreSQL server: stderr with a prefix, csvlog, jsonlog, CloudNativePG",
     family: Family::Database,
     tables: &[&db::TABLE, &db_statement::TABLE, &histogram::TABLE],
     example: "\
@@ -55,11 +55,15 @@ struct Entry {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let first = head.first();
-    if records::is_csv(first) || records::is_json(first) {
+    if records::is_csv(first) || records::is_json(first) || is_within(head) {
         return Sure::Certain;
     }
     // Text may begin with what another program wrote. Errors alone could be of another program, whose lines look alike.
     head.lines().take(60).filter_map(line::line).map(|line| line.sure()).max().unwrap_or(Sure::No)
+}
+
+fn is_within(head: &Head<'_>) -> bool {
+    head.first().starts_with('{') && head.any(records::is_within)
 }
 
 /// Parses the times of lines, each followed by its zone.
@@ -82,8 +86,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut times = Times { clock: Clock::new(out.hints()), zone: String::new() };
     let mut log = Log::new();
     let head = input.head();
-    let first = Head { text: &head }.first();
-    let (csv, json) = (records::is_csv(first), records::is_json(first));
+    let head_of = Head { text: &head };
+    let first = head_of.first();
+    let (csv, json) = (records::is_csv(first), records::is_json(first) || is_within(&head_of));
     drop(head);
     if csv {
         records::read_csv(input, &mut times, &mut log, out);
@@ -116,6 +121,23 @@ mod tests {
         };
         assert_eq!(rows("csvlog.csv"), rows("jsonlog.json"));
         assert_eq!(rows("csvlog.csv"), rows("milliseconds.log"));
+    }
+
+    #[test]
+    fn records_within_json_of_cloudnativepg_are_read() {
+        let record = |message: &str| {
+            format!(
+                "{{\"level\":\"info\",\"ts\":\"2026-11-23T04:23:02Z\",\"logger\":\"postgres\",\"msg\":\"record\",\"logging_pod\":\"shop-1\",\"record\":{{\"log_time\":\"2026-11-23 04:23:02.460 UTC\",\"user_name\":\"app\",\"database_name\":\"shop\",\"process_id\":\"4711\",\"session_id\":\"6b03bfa5.73ef\",\"error_severity\":\"LOG\",\"sql_state_code\":\"00000\",\"message\":\"{message}\",\"backend_type\":\"client backend\"}}}}\n"
+            )
+        };
+        let text = "{\"level\":\"info\",\"ts\":\"2026-11-23T04:23:01Z\",\"logger\":\"instance-manager\",\"msg\":\"Starting\"}\n".to_owned()
+            + &record("duration: 20.000 ms  statement: select 1")
+            + &record("duration: 40.000 ms  statement: select 1");
+        assert_eq!(crate::detect(&crate::Head { text: &text }).map(|f| f.name), Some("postgresql-log"));
+        let read = read(&FORMAT, text.as_bytes());
+        assert!(read.text.contains("# db_statement") && read.text.contains("select ?"), "{}", read.text);
+        assert!(read.text.contains("Starting") && read.text.contains("\tshop\t"), "{}", read.text);
+        assert_eq!(read.tally.notes, 0, "{}", read.text);
     }
 
     #[test]

@@ -181,7 +181,12 @@ pub(super) fn dialect(head: &str, mapping: &Mapping) -> Option<Dialect> {
     let text = head.split_inclusive('\n').skip(skip).collect::<String>();
     let separator = match mapping.separator() {
         Some(separator) => separator,
-        None => SEPARATORS.into_iter().max_by_key(|s| (score(&text, *s), std::cmp::Reverse(*s)))?,
+        None => {
+            // Only what the first row has can make columns of it; within quotes that may be several lines.
+            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+            let may = |s: &u8| first.contains('"') || first.as_bytes().contains(s);
+            SEPARATORS.into_iter().filter(may).max_by_key(|s| (score(&text, *s), std::cmp::Reverse(*s)))?
+        }
     };
     let mut rows = sample(&text, separator);
     let first = rows.first()?.clone();

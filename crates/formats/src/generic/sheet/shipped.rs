@@ -8,8 +8,9 @@ use crate::Out;
 
 macro_rules! shipped {
     ($($name:literal,)+) => {
-        /// All of them: each is one file in `shipped/` and one line here.
-        const SHIPPED: &[(&str, &str)] = &[$(($name, include_str!(concat!("shipped/", $name, ".toml")))),+];
+        /// All of them: each is one file in `formats/generic/` and one line here.
+        const SHIPPED: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../../../formats/generic/", $name, ".toml")))),+];
     };
 }
 
@@ -31,17 +32,17 @@ fn all() -> &'static [(&'static str, Mapping)] {
 /// The shipped mapping of a file with columns of these names; an empty one where none fits. A note names it.
 pub(in super::super) fn mapping_of(names: &[String], out: &mut Out<'_>) -> Mapping {
     let known = |mapping: &Mapping, place: usize| {
-        let header = mapping.header()?;
+        let (_, known, enough) = mapping.recognises();
         let there = |column: &&String| names.iter().any(|name| super::mapping::captured(column, name).is_some());
-        let found = header.known.iter().filter(there).count();
-        (found >= header.enough).then_some((found, place))
+        let found = known.iter().filter(there).count();
+        (found >= enough).then_some((found, place))
     };
     // Of several the one with more columns of it, of these the first.
     let best = all().iter().enumerate().filter_map(|(place, (_, mapping))| known(mapping, place));
     let best = best.max_by_key(|(found, place)| (*found, std::cmp::Reverse(*place)));
     let Some((name, mapping)) = best.and_then(|(_, place)| all().get(place)) else { return Mapping::default() };
     let mapped = names.iter().filter(|name| mapping.role(name).is_some()).count();
-    let title = mapping.header().map_or("", |header| header.title.as_str());
+    let (title, ..) = mapping.recognises();
     out.assume(&format!(
         "that its columns are {title}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE overrides it)",
         names.len()
@@ -63,9 +64,9 @@ mod tests {
         for (name, text) in SHIPPED {
             let (mapping, wrong) = Mapping::read(text);
             assert!(wrong.is_empty(), "{name}: {wrong:?}");
-            let header = mapping.header().unwrap_or_else(|| panic!("{name}: no [shipped]"));
-            assert!(header.enough >= 2 && header.enough <= header.known.len(), "{name}");
-            for column in &header.known {
+            let (summary, known, enough) = mapping.recognises();
+            assert!(!summary.is_empty() && enough >= 2 && enough <= known.len(), "{name}");
+            for column in known {
                 assert!(!column.contains('<') || column.len() > 8, "{name}: `{column}` fits too much");
             }
         }

@@ -44,7 +44,7 @@ fn what_has_no_interval_yet_has_no_bandwidth() {
 
 #[test]
 fn sizes_of_mongostat_have_prefixes_of_1024_and_its_network_of_1000() {
-    let read = read(of("mongostat"), of("mongostat").example.as_bytes());
+    let read = read(of("mongostat"), of("mongostat").example().as_bytes());
     for cell in ["\t8210\t167000", "mongostat.virtual\t1524713390.08\tB", "mongostat.resident\t81788928\tB"] {
         assert!(read.text.contains(cell), "{cell}\n{}", read.text);
     }

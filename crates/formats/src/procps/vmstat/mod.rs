@@ -39,7 +39,7 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    if head.any(columns::is_header) {
+    if head.text.contains("swpd") && head.any(columns::is_header) {
         return Sure::Certain;
     }
     if head.any(sums::is_header) || head.lines().filter(|l| sums::is_linux(l)).count() >= 2 {

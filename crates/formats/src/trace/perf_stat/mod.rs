@@ -302,6 +302,12 @@ impl Reader {
             Some(started) => Some(after(started, times.elapsed.unwrap_or(0.0))),
             None => self.reports.next(out, times.elapsed),
         };
+        // Of both clocks each has the CPUs that it counted.
+        if self.held.iter().any(|reading| reading.event.starts_with("task-clock")) {
+            for reading in self.held.iter_mut().filter(|reading| reading.event.starts_with("cpu-clock")) {
+                add_label(&mut reading.place, "event", &reading.event);
+            }
+        }
         for reading in self.held.drain(..) {
             write(out, t, times.elapsed, &reading);
         }

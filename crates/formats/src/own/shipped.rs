@@ -99,9 +99,8 @@ macro_rules! described {
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
     "linux" of Linux: "kubectl-top", "lscpu", "numactl", "nvidia-smi-table";
-    "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iopattern",
-        "solaris-iostat", "util-old-new",
-        "bsd-iostat", "hpux-iostat";
+    "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
+        "bsd-iostat", "hpux-iostat", "solaris-iopattern", "util-old-new";
     "trace" of Trace: "cputimes", "go-gctrace", "pprof-top";
     "load" of Load: "ab", "bonnie", "db-bench", "dd", "ghz", "h2load", "hey", "httperf", "kafka-perf", "oha", "rados-bench", "siege", "sockperf", "stream";
     "database" of Database: "explain-analyze", "mongostat", "mysql-explain", "mysqltuner", "nodetool-tpstats", "pgbouncer", "processlist";

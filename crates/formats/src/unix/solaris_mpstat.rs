@@ -71,6 +71,8 @@ enum Unit {
 struct Reader {
     times: Times,
     unit: Unit,
+    /// Whether a row says how many processors its set has.
+    sized: bool,
     layout: Option<Layout>,
     /// The block being read: its time and length, and the first column of its first row.
     block: Option<(Micros, Option<f64>)>,
@@ -90,6 +92,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {
         times: Times::new(input, out, TOOL),
         unit: Unit::Cpu,
+        sized: false,
         layout: None,
         block: None,
         first: None,
@@ -131,6 +134,7 @@ impl Reader {
             "CPUs" => Unit::Mean,
             _ => Unit::Cpu,
         };
+        self.sized = fields.get(fields.len().saturating_sub(1)) == "sze";
         self.layout = Some(Layout::new("solaris-mpstat", fields.from(1).iter(), COLUMNS));
     }
 
@@ -208,7 +212,9 @@ impl Reader {
         if sets.is_empty() || cpus <= 0.0 {
             return;
         }
-        out.row(&sched::TABLE, t, dt).f64(sched::cpus_online, cpus);
+        if self.sized {
+            out.row(&sched::TABLE, t, dt).f64(sched::cpus_online, cpus);
+        }
         let places = COLUMNS.iter().filter_map(|column| column.place_in(&cpu::TABLE));
         let mut row = out.row(&cpu::TABLE, t, dt).any();
         for place in places {

@@ -107,7 +107,7 @@ class Refused(Exception):
 
 def answer(store, statement, *words):
     """What the statement answers, in its order, and the process that asked."""
-    argv = ["timeout", str(LONGEST_S), FENXI, "--store", store, "sql", "-o", "csv", *words, statement]
+    argv = ["timeout", str(LONGEST_S), FENXI, "--store", store, "sql", "-f", "csv", *words, statement]
     with tempfile.TemporaryFile("w+") as out:
         done = Process(argv, stdout=out, start_new_session=True)
         # What answers is another process than the one that was started.
@@ -168,10 +168,10 @@ def main():
     shutil.rmtree(packed, ignore_errors=True)
     shutil.copytree(own, packed)
     print(f"{time.strftime('%H:%M:%S')} compacting", file=sys.stderr, flush=True)
-    done = measure([FENXI, "--store", packed, "compact", "--quiet"])
+    done = measure([FENXI, "--store", packed, "store", "compact", "--quiet"])
 
     def id_of(store):
-        return output([FENXI, "--store", store, "sql", "-o", "csv", "SELECT run FROM runs WHERE name = 'synth-0'"]).split()[-1]
+        return output([FENXI, "--store", store, "sql", "-f", "csv", "SELECT run FROM runs WHERE name = 'synth-0'"]).split()[-1]
 
     forms = {"embedded, own files": (own, ()), "embedded, compacted": (packed, ())}
     clusters = [Cluster(kind) for kind in setting("BENCH_CLUSTERS", "").replace(",", " ").split()]
@@ -236,7 +236,7 @@ def main():
                 row(f"{name}: {form}", measured[name, form], measured.get((name, "embedded, own files"), measured[name, form]))
     for name, processes in one.items():
         row(name, processes, one["one run of one"])
-    n_rows = int(output([FENXI, "--store", packed, "sql", "-o", "csv", "SELECT count(*) FROM cpu"]).split()[-1])
+    n_rows = int(output([FENXI, "--store", packed, "sql", "-f", "csv", "SELECT count(*) FROM cpu"]).split()[-1])
     notes = [
         f"{runs:,} runs ({distinct:,} made up, the others copies of their files), {n_rows:,} rows of `cpu`; "
         + (f"{rounds} round(s) after one that is not counted, subjects in turn" if rounds else "asked once, a question of each in turn")

@@ -95,12 +95,15 @@ def sentence(explained, found):
         impact = (finding.get("impact") or {}).get("share")
         if stated and impact is not None and abs(float(stated[1]) / 100 - impact) > CLOSE:
             yield f"the sentence says {stated[0]}, finding {sentence['finding']} {impact:.1%}"
+    full, mean = re.search(r"CPUs are full \(([\d.]+)%\)", text), re.search(r"\bCPU ([\d.]+)% \(at most", text)
+    if full and mean and abs(float(full[1]) - float(mean[1])) > 100 * CLOSE:
+        yield f"the CPUs are full with {full[1]} %, and their mean use is {mean[1]} %"
     if whole is None or whole.get("what") != "latency":
         return
     parts = parts_of(explained, "latency")
     inside = sum(part["share"] or 0 for name, part in parts.items() if name.startswith(INSIDE))
     largest = max((part for name, part in parts.items() if "residual" not in name), key=lambda part: part["share"] or 0, default={"share": 0})
-    if "neither in the server nor in the driver" in text or sentence.get("finding") == "far-server":
+    if "neither in the server nor in the driver" in text or sentence.get("finding") == "network-latency":
         outside = sum(parts[name]["share"] or 0 for name in OUTSIDE if name in parts)
         claimed = (finding or {}).get("impact") or {}
         if claimed.get("share", 0.5) > outside + 0.1:

@@ -244,7 +244,7 @@ def size(server):
                stderr=subprocess.DEVNULL)
         sizes.append(sum(size_of(path) for path in (folder / "runs").rglob("db*.parquet")))
         sql = "SELECT avg(active_sampled) FROM db WHERE database IS NULL"
-        active = float(output([FENXI, "--store", folder, "sql", "-o", "csv", sql]).split()[-1])
+        active = float(output([FENXI, "--store", folder, "sql", "-f", "csv", sql]).split()[-1])
     per_minute = (sizes[1] - sizes[0]) / (MINUTES - 1)
     hour = sizes[0] + 59 * per_minute
     return [["PostgreSQL", f"an hour of 20 sessions ({active:.1f} active), 10 samples/s", f"{hour / 1e6:.1f} MB",

@@ -41,9 +41,9 @@ def mean(rounds, rows):
     wheel = python()
     ours = MEAN.format(cpu="cpu")
     theirs = MEAN.format(cpu=peer_table(store))
-    n_rows = int(output([FENXI, "--store", store, "sql", "-o", "csv", "SELECT count(*) FROM cpu"]).split()[-1])
+    n_rows = int(output([FENXI, "--store", store, "sql", "-f", "csv", "SELECT count(*) FROM cpu"]).split()[-1])
     seconds = interleaved(rounds, [
-        ("fenxi", lambda: measure([FENXI, "--store", store, "sql", "-o", "csv", ours])),
+        ("fenxi", lambda: measure([FENXI, "--store", store, "sql", "-f", "csv", ours])),
         ("wheel", lambda: measure([wheel, "-c", PEER, theirs])),
         ("wheel, import only", lambda: measure([wheel, "-c", "import duckdb"])),
     ])
@@ -65,7 +65,7 @@ def one_of_many(rounds, rows):
         return lambda: measure([FENXI, "--store", store, "sql", "--run", run, question])
 
     def id_of(store):
-        return output([FENXI, "--store", store, "sql", "-o", "csv", "SELECT run FROM runs WHERE name = 'synth-0'"]).split()[-1]
+        return output([FENXI, "--store", store, "sql", "-f", "csv", "SELECT run FROM runs WHERE name = 'synth-0'"]).split()[-1]
 
     n = setting("BENCH_MANY", 1000)
     seconds = interleaved(rounds * 2, [
@@ -76,7 +76,7 @@ def one_of_many(rounds, rows):
     floor = statistics.median(seconds["one run of one, by id"])
     for name, values in seconds.items():
         rows.append([f"{name}: fenxi sql --run", spread(values, 1, 3), f"{statistics.median(values) / floor:.2f}"])
-    listing = interleaved(rounds, [("runs", lambda: measure([FENXI, "--store", many, "runs", "-n", "10"]))])
+    listing = interleaved(rounds, [("runs", lambda: measure([FENXI, "--store", many, "runs", "--limit", "10"]))])
     rows.append([f"`fenxi runs --limit 10` of {n:,}", spread(listing["runs"], 1, 3), ""])
 
 

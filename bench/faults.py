@@ -9,7 +9,7 @@ change of a transaction's latency, with what residual? `FINDINGS` are the findin
 must have the word. Statements about each run must not contradict each other (contradictions.py): a run that does ends the bench with status 1.
 Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_EACH (0: each load of a
 fault; 1: the first one, and so on), BENCH_PORT (17432),
-BENCH_AGAIN (0; 1 judges the runs that are there once more), BENCH_RULES (a folder of findings that are asked as well), BENCH_RECORDER
+BENCH_AGAIN (0; 1 judges the runs that are there once more; what others' tools wrote is imported again), BENCH_RULES (a folder of findings that are asked as well), BENCH_RECORDER
 (fenxi; `others`: tools of the system write what they see during the fault, and that is imported), BENCH_PAGE (faults: the name of the page),
 BENCH_CHECK (0; 1 ends with status 1 when in two tries a cause is not named, the part is not the largest change, or 15 % of the
 latency are unexplained).
@@ -48,6 +48,11 @@ def fenxi(store, *words):
     return [FENXI, "--store", store, *words]
 
 
+def seen(store):
+    """Where the texts of others' tools are kept: they can be imported again."""
+    return store.parent / "seen" / store.name
+
+
 class Database:
     """Runs of a load on a database server."""
 
@@ -71,7 +76,7 @@ class Database:
             argv = [*getattr(self.server, "within", ()), *fenxi(self.store, "load", "run", self.server.url, "-w", self.workload,
                     "--for", f"{getattr(self.case, 'SECONDS', SECONDS)}s", "--warmup", "1s", "--quiet", *self.arguments, *words)]
             if RECORDER == "others":
-                others.watch(self.store, name, argv, self.server)
+                others.watch(seen(self.store) / name, argv, self.server)
             else:
                 measure([*argv, "--record", "--name", name])
 
@@ -90,7 +95,7 @@ class Program:
         with injected() if is_faulty else contextlib.nullcontext():
             inside = getattr(self.case, "INSIDE", ())
             if RECORDER == "others":
-                others.watch(self.store, name, [*inside, *self.words[is_faulty]()])
+                others.watch(seen(self.store) / name, [*inside, *self.words[is_faulty]()])
             else:
                 measure([*inside, *fenxi(self.store, "record", "--name", name, "--quiet", "--", *self.words[is_faulty]())])
 
@@ -124,7 +129,7 @@ def names(case, finding):
     if finding["finding"] not in case.FINDINGS:
         return False
     word = case.FINDINGS[finding["finding"]] if isinstance(case.FINDINGS, dict) else ""
-    return word.lower() in (finding["title"] + " " + finding["says"]).lower()
+    return word.lower() in (finding["title"] + " " + finding["message"]).lower()
 
 
 CONTRADICTIONS = []
@@ -159,13 +164,16 @@ def judge(case, store, healthy, faulty):
 def try_one(name, case, load_name):
     folder = f"faults{'' if RECORDER == 'fenxi' else '-' + RECORDER}/{name}-{load_name.replace(' ', '-').replace(',', '')}"
     if AGAIN:
-        store = DATA / folder
+        store = DATA / folder if RECORDER == "fenxi" else fresh(folder)
         healthy, faulty = ([f"{kind}{turn}" for turn in range(REPEATS)] for kind in ("healthy", "faulty"))
     else:
         store, healthy, faulty = fresh(folder), [], []
         with getattr(case, "around", contextlib.nullcontext)():
             load = (Database if hasattr(case, "SERVERS") else Program)(case, store, load_name)
             run_in_turn(load, healthy, faulty)
+    if RECORDER == "others":
+        for run in [*healthy, *faulty]:
+            others.bring_in(store, seen(store) / run)
     if RULES:
         shutil.copytree(RULES, store / "findings", dirs_exist_ok=True)
     row, named = judge(case, store, healthy, faulty)

@@ -9,13 +9,16 @@ Settings: BENCH_LOADS (all, or names with commas; `designed` for the second kind
 """
 
 import contextlib
+import json
+import re
+import shutil
 import subprocess
 import sys
 
 import contradictions
 import programs
 import servers
-from common import FENXI, environment, fresh, json_lines, measure, need, report, setting
+from common import FENXI, environment, fresh, json_lines, measure, need, output, report, setting
 
 CHOSEN = setting("BENCH_LOADS", "")
 SECONDS = setting("BENCH_SECONDS", 10)
@@ -101,60 +104,115 @@ DATABASES = {
 }
 
 
-# Loads of a designed part of what the machine can do: servers under the project's own load, and programs that take jobs from a schedule.
+# Loads of a designed part of what the machine can do: servers under the project's own load, and programs that take jobs from a schedule. Writes have more
+# branches than connections, so that no row is hot.
 WORKLOADS = {
-    "PostgreSQL reads": (servers.postgres, "oltp_point_select", 4),
-    "PostgreSQL reads and writes": (servers.postgres, "tpcb_like", 4),
-    "MariaDB reads": (servers.mariadb, "oltp_point_select", 4),
-    "MariaDB reads and writes": (servers.mariadb, "oltp_read_write", 4),
+    "PostgreSQL reads": (servers.postgres, ["oltp_point_select"], 4),
+    "PostgreSQL reads and writes": (servers.postgres, ["tpcb_like", "--set", "scale=8"], 4),
+    "MariaDB reads": (servers.mariadb, ["oltp_point_select"], 4),
+    "MariaDB reads and writes": (servers.mariadb, ["oltp_read_write"], 4),
 }
-# Workers of a pool take jobs that come evenly, as many a second as the share of their capacity has room for; with all of it, one after the other.
+# Workers of a pool take jobs that come evenly, `rate` a second; with none, one after the other. The number of jobs each second is printed at the end.
 JOBS = """
-import hashlib, json, multiprocessing, sys, threading, zlib
-kind, share, workers = sys.argv[1], float(sys.argv[2]), 2
+import asyncio, hashlib, http.client, json, multiprocessing, os, shutil, subprocess, sys, threading, zlib
+kind, rate, folder, workers = sys.argv[1], float(sys.argv[2]), sys.argv[3], 2
 text = b"some text of a request" * 400
+def serve(port):
+    async def answer(reader, writer):
+        while await reader.readuntil(b"\\r\\n\\r\\n"):
+            body = json.dumps([{"id": n, "name": str(n)} for n in range(50)]).encode()
+            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body) + body)
+    async def main():
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port.put(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+    asyncio.run(main())
+port, connection = multiprocessing.Queue(), None
+if kind == "requests":
+    server = multiprocessing.Process(target=serve, args=(port,), daemon=True)
+    server.start()
+    port = port.get()
 def numbers(): return sum(i * i for i in range(60000))
 def texts(): return json.loads(json.dumps([{"id": n, "name": str(n)} for n in range(2500)]))
 def packing(): return zlib.compress(text * 8, 6)
 def hashing(): return hashlib.pbkdf2_hmac("sha256", text, b"salt", 5000)
+def compiling(): subprocess.run(["cc", "-O2", "-c", f"{folder}/code/1.c", "-o", f"{folder}/{os.getpid()}.o"])
+def copies(): shutil.copyfile(f"{folder}/numbers", f"{folder}/{os.getpid()}.copy")
+def requests():
+    global connection
+    connection = connection or http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/")
+    return connection.getresponse().read()
 job = globals()[kind]
-began = time.perf_counter(); [job() for _ in range(20)]; each = (time.perf_counter() - began) / 20
 def work(inbox):
     while inbox.get(): job()
 inbox = multiprocessing.Queue(8)
 pool = [multiprocessing.Process(target=work, args=(inbox,)) for _ in range(workers)]
 for one in pool: one.start()
-due, pace = time.monotonic(), threading.Event()
+began, done, pace = time.monotonic(), 0, threading.Event()
 while time.monotonic() < end:
-    if share < 1:
-        due += each / workers / share
-        pace.wait(max(0, due - time.monotonic()))
+    if rate:
+        pace.wait(max(0, began + done / rate - time.monotonic()))
     inbox.put(1)
+    done += 1
 for one in pool: inbox.put(0)
 for one in pool: one.join()
+print(done / (time.monotonic() - began))
 """
-DESIGNED = [*WORKLOADS, "numbers", "texts", "packing", "hashing"]
+KINDS = ["numbers", "texts", "packing", "hashing", "compiling", "copies", "requests"]
+FIO = ["fio", "--name=reads", "--size=400M", "--rw=randread", "--bs=16k", "--direct=1", "--ioengine=psync", "--numjobs=2", "--group_reporting", "--time_based"]
+DESIGNED = [*WORKLOADS, *KINDS, "fio", "pgbench"]
 SHARES = (30, 70, 100)
-# What may be reported for a load that is meant to fill the machine: that it does.
-FULL = {"cpu-pressure", "cpu-queue", "cpu-full", "db-run-queue", "db-cpu-bound", "one-cpu-saturated", "one-thread-saturated", "load-driver-saturated"}
+CAPACITY_S = 4
+# What may be reported for a load that is meant to fill the machine, or its disk: that it does.
+FULL = {"cpu-pressure", "cpu-queue", "cpu-full", "db-run-queue", "db-cpu-bound", "one-cpu-saturated", "one-thread-saturated", "load-driver-saturated",
+        "disk-saturated", "disk-queue", "io-pressure"}
 
 
-def designed(store, name):
+def designed(store, folder, name):
     """Runs of a load at parts of its capacity: their names."""
-    if name not in WORKLOADS:
+    how = of_workload if name in WORKLOADS else {"fio": of_fio, "pgbench": of_pgbench}.get(name, of_jobs)
+    with how(store, folder, name) as (capacity, words):
         for share in SHARES:
-            measure(fenxi(store, "record", "--name", f"{name} {share}", "--quiet", "--", *programs.python(JOBS, name, str(share / 100), seconds=SECONDS)))
-        return [f"{name} {share}" for share in SHARES]
+            measure(words(f"{name} {share}", capacity * share / 100 if share < 100 else None))
+    return [f"{name} {share}" for share in SHARES]
+
+
+@contextlib.contextmanager
+def of_workload(store, _, name):
     make, workload, connections = WORKLOADS[name]
     with server_of(make, False) as server:
-        measure(fenxi(store, "load", "prepare", server.url, "-w", workload))
-        run = fenxi(store, "load", "run", server.url, "-w", workload, "-c", str(connections), "--warmup", "1s", "--quiet", "--record")
-        measure([*run, "--for", "4s", "--name", f"{name} capacity"])
-        told = json_lines(fenxi(store, "sql", "-r", f"{name} capacity", "-o", "json", "SELECT value FROM result WHERE name = 'throughput'"))
-        for share in SHARES:
-            rate = ["--rate", str(max(1, round(told[0]["value"] * share / 100)))] if share < 100 else []
-            measure([*run, *rate, "--for", f"{SECONDS}s", "--name", f"{name} {share}"])
-    return [f"{name} {share}" for share in SHARES]
+        measure(fenxi(store, "load", "prepare", server.url, "-w", *workload))
+        run = fenxi(store, "load", "run", server.url, "-w", *workload, "-c", str(connections), "--warmup", "1s", "--quiet", "--record")
+        measure([*run, "--for", f"{CAPACITY_S}s", "--name", f"{name} capacity"])
+        told = json_lines(fenxi(store, "sql", "-r", f"{name} capacity", "-f", "json", "SELECT value FROM result WHERE name = 'throughput'"))
+        yield told[0]["value"], lambda run_name, rate: [*run, *(["--rate", str(max(1, round(rate)))] if rate else []), "--for", f"{SECONDS}s", "--name", run_name]
+
+
+@contextlib.contextmanager
+def of_jobs(store, folder, name):
+    words = lambda rate, seconds: programs.python(JOBS, name, str(rate or 0), str(folder), seconds=seconds)
+    capacity = float(output(words(0, CAPACITY_S)))
+    yield capacity, lambda run_name, rate: fenxi(store, "record", "--name", run_name, "--quiet", "--", *words(rate, SECONDS))
+
+
+@contextlib.contextmanager
+def of_fio(store, folder, _):
+    words = [*FIO, f"--directory={folder}"]
+    told = json.loads(output([*words, f"--runtime={CAPACITY_S}", "--output-format=json"]))
+    capacity = sum(job["read"]["iops"] for job in told["jobs"])
+    yield capacity, lambda run_name, rate: fenxi(store, "record", "--name", run_name, "--quiet", "--", *words, f"--runtime={SECONDS}",
+                                                 *([f"--rate_iops={round(rate / 2)}"] if rate else []))
+
+
+@contextlib.contextmanager
+def of_pgbench(store, *_):
+    words = lambda seconds: ["pgbench", *PGBENCH[:-1], str(seconds), "-c", "4"]
+    with server_of(servers.postgres, True) as server:
+        told = output([*words(CAPACITY_S), "postgres"])
+        capacity = float(re.search(r"tps = ([\d.]+)", told)[1])
+        yield capacity, lambda run_name, rate: fenxi(store, "record", "--name", run_name, "--quiet", "--db", server.url, "--", *words(SECONDS),
+                                                     *(["-R", str(max(1, round(rate)))] if rate else []), "postgres")
 
 
 def fenxi(store, *words):
@@ -172,6 +230,19 @@ def server_of(make, is_filled):
         yield server
     finally:
         server.stop()
+
+
+# Programs without which a load is left out.
+PROGRAMS = {"web server with ab": "ab", "redis": "redis-server", "sysbench at 50/s": "sysbench", "sysbench full": "sysbench", "node": "node", "fio": "fio",
+            "fio at 20 MB/s": "fio", "pgbench": "pgbench", "compiling": "cc", "build": "make"}
+
+
+def is_possible(name):
+    program = PROGRAMS.get(name)
+    is_there = program is None or shutil.which(program) is not None
+    if not is_there:
+        print(f"bench: LEFT OUT {name}: there is no {program}", file=sys.stderr)
+    return is_there
 
 
 def record(store, folder, name):
@@ -201,9 +272,10 @@ def main():
     rows, warned, false, disagreements = [], 0, 0, []
     parts = DESIGNED if "designed" in names else [name for name in names if name in DESIGNED]
     runs = [name for name in names if name in LOADS or name in DATABASES]
+    runs, parts = ([name for name in some if is_possible(name)] for some in (runs, parts))
     for name in runs:
         record(store, folder, name)
-    by_design = [run for name in parts for run in designed(store, name)]
+    by_design = [run for name in parts for run in designed(store, folder, name)]
     for name in [*runs, *by_design]:
         found = json_lines(fenxi(store, "findings", name, "--json"))
         reported = [line for line in found if line.get("kind") not in FACTS]
@@ -211,7 +283,7 @@ def main():
         false += name in by_design and any(line["finding"] not in (FULL if name.endswith(" 100") else ()) for line in reported)
         disagreements += [f"{name}: {what}" for what in contradictions.of(lambda *words: json_lines(fenxi(store, *words)), name)]
         for line in reported or [{}]:
-            rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("says", line.get("message", "-"))])
+            rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("message", "-")])
             print("bench:", " | ".join(rows[-1]), file=sys.stderr)
     report("healthy", "Ordinary work", ["load", "finding", "severity", "sentence"], rows,
            [f"{len(runs) + len(by_design)} runs of {SECONDS} s, {warned} with a warning.",

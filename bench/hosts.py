@@ -45,7 +45,7 @@ def recorded(hosts, seconds):
         raise SystemExit(f"bench: {child.stderr.read().decode(errors='replace')}")
     sql = ("SELECT count(DISTINCT host) AS hosts, avg(sent) AS sent, avg(cpu) AS of_agent, sum(n) AS n FROM (SELECT host, wmean(sent_bytes_per_s, dt) "
            "AS sent, wmean(cpu_pct, dt) AS cpu, count(*) AS n FROM agent GROUP BY host)")
-    seen = json.loads(output([FENXI, "--store", store, "sql", "-o", "json", sql]))
+    seen = json.loads(output([FENXI, "--store", store, "sql", "-f", "json", sql]))
     return {"cpu": cpu, "rss": rss, **seen}
 
 

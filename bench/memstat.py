@@ -18,8 +18,8 @@ def commands(samples, file):
     return {
         "vmstat 1": ["vmstat", "1", samples + 1],
         "free -s 1": ["free", "-s", "1", "-c", samples + 1],
-        "fenxi watch memstat 1": [FENXI, "memstat", "1", samples],
-        "fenxi watch memstat 1 --files FILE": [FENXI, "memstat", "1", samples, "--files", file],
+        "fenxi watch memstat 1": [FENXI, "watch", "memstat", "1", samples],
+        "fenxi watch memstat 1 --files FILE": [FENXI, "watch", "memstat", "1", samples, "--files", file],
     }
 
 
@@ -28,8 +28,8 @@ def started_once(file):
     return {
         "vmstat 1": ["vmstat", "1", "1"],
         "free -s 1": ["free"],
-        "fenxi watch memstat 1": [FENXI, "memstat"],
-        "fenxi watch memstat 1 --files FILE": [FENXI, "memstat", "--files", file],
+        "fenxi watch memstat 1": [FENXI, "watch", "memstat"],
+        "fenxi watch memstat 1 --files FILE": [FENXI, "watch", "memstat", "--files", file],
     }
 
 

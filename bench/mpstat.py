@@ -45,7 +45,7 @@ def main():
     for tool in ("mpstat", "pidstat"):
         need(tool, "install sysstat")
     samples, copies, tasks = setting("BENCH_SAMPLES", 60), setting("BENCH_COPIES", 8), setting("BENCH_TASKS", 5000)
-    fenxi = [FENXI, "mpstat"]
+    fenxi = [FENXI, "watch", "mpstat"]
     rows = compare([("fenxi watch mpstat", fenxi), ("mpstat -P ALL", ["mpstat", "-P", "ALL"])], copies, samples)
     rows += compare([("fenxi watch mpstat -I SUM", [*fenxi, "-I", "SUM"]),
                      ("mpstat -P ALL -I SUM", ["mpstat", "-P", "ALL", "-I", "SUM"])], copies, samples)

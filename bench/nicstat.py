@@ -15,7 +15,7 @@ OPTIONS = [["-p"], [], ["-x"], ["-a"]]
 def main():
     need(FENXI, "run `make build`")
     need("nicstat", "install the package nicstat")
-    fenxi = [FENXI, "--store", fresh("nicstat"), "nicstat"]
+    fenxi = [FENXI, "--store", fresh("nicstat"), "watch", "nicstat"]
     pairs = [(f"`{' '.join(options) or '(none)'}`", [*fenxi, *options], ["nicstat", *options]) for options in OPTIONS]
     rows, note = cost_of_samples(pairs, setting("BENCH_SAMPLES", 20), setting("BENCH_ROUNDS", 1))
     report("nicstat", "What a sample of nicstat costs",

@@ -3,7 +3,6 @@ database server each second, asked by its own client. Their files become a run b
 
 import contextlib
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -79,14 +78,14 @@ def asked(server, folder):
             asking.join()
 
 
-def watch(store, name, argv, server=None):
-    """Runs `argv` while the tools write, and imports what they wrote as the run `name`."""
+def watch(folder, argv, server=None):
+    """Runs `argv` while the tools write into `folder`."""
     for words in TOOLS.values():
         if not shutil.which(words[0]):
             raise Skipped(f"{words[0]} is missing")
-    folder = pathlib.Path(store) / "seen" / name
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    (folder.parent / f"{folder.name}.began").write_text(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     # Dates and times that everybody reads.
     env = dict(os.environ, LC_ALL="C", S_TIME_FORMAT="ISO", TZ="UTC")
     files = {file: open(folder / file, "w") for file in TOOLS}
@@ -100,6 +99,11 @@ def watch(store, name, argv, server=None):
             tool.wait()
         for file in files.values():
             file.close()
+
+
+def bring_in(store, folder):
+    """Imports what the tools wrote into `folder`, as a run with its name."""
     mapping = folder.parent / "postgres.toml"
     mapping.write_text(MAPPING)
-    measure([FENXI, "--store", store, "import", folder, "--map", mapping, "--name", name, "--start", began, "--zone", "UTC", "--quiet"])
+    began = (folder.parent / f"{folder.name}.began").read_text()
+    measure([FENXI, "--store", store, "import", folder, "--map", mapping, "--name", folder.name, "--start", began, "--zone", "UTC", "--quiet"])

@@ -49,8 +49,8 @@ def recording(fenxi, samples):
 
 def rounds_of(n_rounds, samples):
     """CPU milliseconds a sample, by subject."""
-    watch = {"fenxi watch pstime 1": [FENXI, "pstime", "1", samples], "pidstat 1": ["pidstat", "1", samples],
-             "fenxi watch pstime 1, with threads": [FENXI, "pstime", "1", samples, "-t"]}
+    watch = {"fenxi watch pstime 1": [FENXI, "watch", "pstime", "1", samples], "pidstat 1": ["pidstat", "1", samples],
+             "fenxi watch pstime 1, with threads": [FENXI, "watch", "pstime", "1", samples, "-t"]}
     figures = {}
     for _ in range(n_rounds):
         for name, argv in watch.items():

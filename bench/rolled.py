@@ -39,7 +39,7 @@ def record(seconds):
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert child.returncode == 0
     runs = [json.loads(line) for line in output([FENXI, "--store", store, "runs", "--json"]).splitlines()]
-    missed = output([FENXI, "--store", store, "sql", "-o", "csv", "select sum(samples), sum(missed_samples), count(*) from runs"])
+    missed = output([FENXI, "--store", store, "sql", "-f", "csv", "select sum(samples), sum(missed_samples), count(*) from runs"])
     samples, lost, count = missed.splitlines()[1].split(",")
     cpu = usage.ru_utime + usage.ru_stime
     bytes_ = sum(run["bytes"] for run in runs)

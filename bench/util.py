@@ -12,7 +12,7 @@ from common import FENXI, cost_of_samples, fresh, need, report, setting
 def main():
     need(FENXI, "run `make build`")
     need("mpstat", "install the package sysstat")
-    util = [FENXI, "--store", fresh("util"), "util"]
+    util = [FENXI, "--store", fresh("util"), "watch", "util"]
     pairs = [("all CPUs", util, ["mpstat"]), ("each CPU", [*util, "--each-cpu"], ["mpstat", "-P", "ALL"])]
     rows, note = cost_of_samples(pairs, setting("BENCH_SAMPLES", 30), setting("BENCH_ROUNDS", 1))
     report("util", "What a sample of util costs",

@@ -1,7 +1,7 @@
 -- title: A program may use few of the CPUs
 -- severity: warning
 -- section: cpu
--- says: {comm} may run on {allowed} of {cpus} CPUs; it used {used:CPU} of them, and waited for a CPU for {waited:%} of the time that it wanted one, while {idle:CPU} were idle.
+-- message: {comm} may run on {allowed} of {cpus} CPUs; it used {used:CPU} of them, and waited for a CPU for {waited:%} of the time that it wanted one, while {idle:CPU} were idle.
 -- advice: Its affinity (taskset), its cpuset, or a fence keeps it there: see `taskset -pc PID` and cpuset.cpus of its cgroup, and give it more CPUs if that was not meant.
 -- ask: top-processes
 -- comparison: warn

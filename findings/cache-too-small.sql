@@ -1,7 +1,7 @@
 -- title: The page cache is too small for the working set
 -- severity: warning
 -- section: memory
--- says: For {bad_s:s} of {seen_s:s} pages were read again soon after eviction, {refaults:/s} refaults on average.
+-- message: For {bad_s:s} of {seen_s:s} pages were read again soon after eviction, {refaults:/s} refaults on average.
 -- advice: The same files are read from disk again and again: give the cache more memory, or reduce the working set. A single scan of more data than memory is harmless.
 -- ask: memory-pressure
 -- part: user I/O

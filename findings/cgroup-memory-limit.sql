@@ -1,7 +1,7 @@
 -- title: A cgroup hits its memory limit
 -- severity: warning
 -- section: memory
--- says: {cgroup} hit its memory limit {hits} times (limit {limit_bytes:B}, maximum use {most:B}).
+-- message: {cgroup} hit its memory limit {hits:time|times} (limit {limit_bytes:B}, maximum use {most:B}).
 -- advice: At the limit every allocation reclaims first, usually from the group's own page cache. Raise memory.max, or check that page cache fills it, which may be harmless.
 -- ask: cgroup-usage
 -- explains: cache-too-small, programs-wait-disk, major-faults, memory-stalls, sys-time-high, io-pressure, memory-pressure

@@ -1,7 +1,7 @@
 -- title: A cgroup is throttled by its CPU quota
 -- severity: warning
 -- section: cpu
--- says: {cgroup} exhausted its quota in {periods:%} of the periods (quota {quota:%} of one CPU).
+-- message: {cgroup} exhausted its quota in {periods:%} of the periods (quota {quota:%} of one CPU).
 -- advice: Latency suffers even if mean CPU use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless if the group is meant to be slow.
 -- ask: cgroup-usage
 -- comparison: warn

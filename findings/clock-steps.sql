@@ -1,7 +1,7 @@
 -- title: The clock was set during the run
 -- severity: warning
 -- section: facts
--- says: The clock stepped {times} times; the first time: {message}.
+-- message: The clock stepped {times:time|times}; the first time: {message}.
 -- advice: Timestamps of this run do not match those of other hosts or logs before the step; intervals are correct, as they use the monotonic clock. Slew the clock, or synchronise it before a run.
 -- ask: events
 -- kind: measurement

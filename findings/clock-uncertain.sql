@@ -1,7 +1,7 @@
 -- title: Moments of a host are uncertain
 -- severity: warning
 -- section: facts
--- says: For {unsure_s:s} of {seen_s:s}, moments of this host were uncertain by up to {uncertainty:s} against those of the recorder's.
+-- message: For {unsure_s:s} of {seen_s:s}, moments of this host were uncertain by up to {uncertainty:s} against those of the recorder's.
 -- advice: Which of two events on different hosts came first is not known within that time. The link to the host is slow or was cut: see its round trips. Rates and shares of the host itself are right, as it measures its intervals by its own clock.
 -- ask: hosts
 -- kind: measurement

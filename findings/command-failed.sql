@@ -1,7 +1,7 @@
 -- title: The recorded command failed
 -- severity: warning
 -- section: result
--- says: {command} ended with status {status}.
+-- message: {command} ended with status {status}.
 -- advice: Check its output before using any figure of this run. Some programs intentionally exit with a status other than 0, such as grep without a match.
 -- ask: result-summary
 -- comparison: warn

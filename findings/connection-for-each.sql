@@ -1,10 +1,10 @@
 -- title: Clients connect for each request
 -- severity: warning
 -- section: network
--- says: {opens:/s} connections were accepted{place}, for {established} that were open at once: each lived {life:ms} on average.
+-- message: {opens:/s} connections were accepted{place}, for {established} that were open at once: each lived {life:ms} on average.
 -- advice: Keep connections open and reuse them (keep-alive, a pool): opening one costs round trips, and on a database server a process or thread with a log-in. Ports in TIME-WAIT may run out.
 -- ask: tcp-connections
--- explains: short-processes, many-forks, sys-time-high, page-faults, far-server
+-- explains: short-processes, many-forks, sys-time-high, page-faults, network-latency
 -- yes: sched cpus_online=4 *20
 -- yes: tcp passive_opens_per_s=300 established=12 *20
 --

@@ -1,7 +1,7 @@
 -- title: The kernel's table of connections is full
 -- severity: critical
 -- section: network
--- says: The kernel dropped packets, as its table of tracked connections was full ({n} lines of its log, which leaves out most).
+-- message: The kernel dropped packets, as its table of tracked connections was full ({n:line|lines} of its log, which leaves out most).
 -- advice: New connections time out, old ones go on. Raise net.netfilter.nf_conntrack_max, let entries end sooner (nf_conntrack_tcp_timeout_time_wait), do not track what no rule needs (NOTRACK), or keep connections open.
 -- ask: events
 -- explains: connects-wait, program-sleeps, waits-for-peer, tcp-retransmits, load-errors, connection-for-each

@@ -1,7 +1,7 @@
 -- title: Connections end by a reset
 -- severity: warning
 -- section: network
--- says: {resets:/s} of {opens:/s} connections that were accepted ended by a reset, not by a close.
+-- message: {resets:/s} of {opens:/s} connections that were accepted ended by a reset, not by a close.
 -- advice: Who closes a connection before all was read resets it. Clients that time out and ask again make the server do the work several times: give them more patience than the server needs, wait longer before each retry, and let the server drop work that no client waits for. A connection for each request whose last bytes no client reads (session tickets of TLS) ends so, too: keep connections open. Harmless where a load balancer or a monitor ends its own so.
 -- ask: tcp-health
 -- impact: share of the connections

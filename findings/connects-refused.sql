@@ -1,7 +1,7 @@
 -- title: Connections are refused, and tried again
 -- severity: warning
 -- section: network
--- says: {fails:/s} attempts to connect failed, {share:%} of those that were made.
+-- message: {fails:/s} attempts to connect failed, {share:%} of those that were made.
 -- advice: No process listens there, or a firewall refuses: a service that is down, a wrong port or host, a list of servers with a dead one. See which with `fenxi trace` of connects or `ss -tn state syn-sent`; let clients wait longer before each retry.
 -- ask: tcp-connections
 -- impact: share of the attempts

@@ -1,7 +1,7 @@
 -- title: Connections are slow to open
 -- severity: warning
 -- section: network
--- says: {waiting} threads of {comm} waited for a connection to open on average, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited for a connection to open on average, {share:%} of their time.
 -- advice: The other side is far, does not accept (a full accept queue, fenxi findings there), or packets are lost: a lost SYN is sent again after a second. Keep connections open, or use a pool.
 -- ask: tcp-health
 -- impact: share of its threads' time

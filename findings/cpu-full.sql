@@ -1,7 +1,7 @@
 -- title: All CPUs are busy
 -- severity: warning
 -- section: cpu
--- says: The CPUs were at least 95 % busy for {full_s:s} of {seen_s:s}, {usr:%} in user code{of_nice}, {sys:%} in the kernel.
+-- message: The CPUs were at least 95 % busy for {full_s:s} of {seen_s:s}, {usr:%} in user code{of_nice}, {sys:%} in the kernel.
 -- advice: Nothing recorded shows whether tasks waited for a CPU, so it may be load that is meant to fill the machine: look at the run queue, at pressure (PSI) or at which processes use the CPUs.
 -- ask: cpu-time
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: Threads migrate between CPUs all the time
 -- severity: warning
 -- section: cpu
--- says: Threads came to CPU {cpu} from other CPUs {migrations:/s} on average, at most {most:/s}; on {storming} of {cpus} CPUs it was over 4000/s.
+-- message: Threads came to CPU {cpu} from other CPUs {migrations:/s} on average, at most {most:/s}; on {storming} of {cpus} CPUs it was over 4000/s.
 -- advice: Each migration leaves warm caches behind. Look for many more runnable threads than CPUs, for threads that wake each other across CPUs, and for CPU affinities that leave too few CPUs; then try to bind the work to CPUs or NUMA nodes, and compare. Harmless where it makes a queue shorter and throughput is what counts.
 -- ask: cpu-migrations-heatmap
 -- kind: symptom

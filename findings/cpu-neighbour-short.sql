@@ -1,7 +1,7 @@
 -- title: Short processes of another program take the CPUs
 -- severity: warning
 -- section: cpu
--- says: Processes that {comm} (process {pid}) started and that ended at once used {used:CPU} on average, while {victim} had no CPU for {waited:%} of the time that it wanted one.
+-- message: Processes that {comm} (process {pid}) started and that ended at once used {used:CPU} on average, while {victim} had no CPU for {waited:%} of the time that it wanted one.
 -- advice: A job, a script of somebody's timer, a monitor: it is in no list of processes, as each has ended before the next sample. Give it a lower priority or another time, or isolate CPUs for what is measured (fenxi fence, cgroup weights).
 -- ask: top-processes
 -- comparison: warn

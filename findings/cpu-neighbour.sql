@@ -1,7 +1,7 @@
 -- title: Another program takes the CPUs
 -- severity: warning
 -- section: cpu
--- says: {comm} used {used:CPU} on average, while {victim} could run and had no CPU for {waited:%} of the time that it wanted one.
+-- message: {comm} used {used:CPU} on average, while {victim} could run and had no CPU for {waited:%} of the time that it wanted one.
 -- advice: Move or stop the other program, or isolate CPUs for what is measured (fenxi fence, taskset, cgroup weights). Batch work at low priority disturbs less.
 -- ask: top-processes
 -- comparison: warn
@@ -24,6 +24,13 @@
 -- yes: process pid=7 comm=postgres cpu=6 run_queue_wait=10 *20
 -- yes: db server=localhost samples=10 *20
 -- yes: process pid=9 comm=gzip cpu=90 run_queue_wait=60 *20
+--
+-- yes: sched runnable=9 *20
+-- yes: cpu cpu=0 usr=99 idle=1 *20
+-- yes: cpu cpu=1 usr=99 idle=1 *20
+-- yes: db commits_per_s=100 *20
+-- yes: process pid=7 comm=postgres cpu=40 run_queue_wait=80 *20
+-- yes: process pid=9 comm=sh cpu=90 run_queue_wait=60 *20
 -- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=390 run_queue_wait=400 *20
 -- no: thread_wait pid=7 comm=app wait=run threads=8 role=command *20
@@ -46,9 +53,7 @@
 -- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run; more than half
 -- of it, where that is a program of short turns. Of processes that
 -- live shortly some are seen: how long they wait is known from these, how much they want to run from samples of all threads.
-WITH spans AS (
-    SELECT run, host, sum(dt) AS seen_s, max(cpus_online) AS cpus FROM sched GROUP BY run, host
-), victims AS (
+WITH victims AS (
     SELECT p.run, p.host, arg_max(comm, run_queue_wait) AS victim, sum(cpu * dt) AS ran, sum(run_queue_wait * dt) AS waited
     FROM process p JOIN measured_process m ON m.run = p.run AND m.host = p.host AND m.pid = p.pid
     GROUP BY p.run, p.host
@@ -63,7 +68,7 @@ WITH spans AS (
 ), late AS (
     SELECT v.run, v.host, v.victim, 100 * v.waited / (v.ran + v.waited) AS waited, s.seen_s, s.cpus,
         greatest(v.waited / s.seen_s, 100 * coalesce(w.threads, 0) * v.waited / (v.ran + v.waited)) AS late
-    FROM victims v JOIN spans s ON s.run = v.run AND s.host = v.host LEFT JOIN wants w ON w.run = v.run AND w.host = v.host
+    FROM victims v JOIN host_span s ON s.run = v.run AND s.host = v.host LEFT JOIN wants w ON w.run = v.run AND w.host = v.host
     WHERE v.ran + v.waited > 0
 )
 SELECT o.run, o.host, o.comm, o.used / l.seen_s / 100 AS used, l.victim, l.waited, round(l.late, 6) AS late

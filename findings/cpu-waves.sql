@@ -1,7 +1,7 @@
 -- title: Work moves in waves from CPU to CPU
 -- severity: info
 -- section: cpu
--- says: What came to a CPU came to its neighbour some intervals later, over {cpus} CPUs: the correlation of migrations between neighbours is {later} then, and {together} at the same moment.
+-- message: What came to a CPU came to its neighbour some intervals later, over {cpus} CPUs: the correlation of migrations between neighbours is {later} then, and {together} at the same moment.
 -- advice: That is a diagonal in the heat map of migrations: few threads wander over all CPUs, and each finds cold caches. Bind them to CPUs and compare. Ask what makes them wander: a program that changes its affinity, an interrupt that is spread in turn, a balancer that visits one CPU after the other.
 -- ask: cpu-migrations-heatmap
 -- yes: cpu cpu=0 migrations_per_s=20 *16

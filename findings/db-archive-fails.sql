@@ -1,9 +1,10 @@
 -- title: Archiving the log fails
 -- severity: warning
 -- section: database
--- says: {server} failed {n} times to archive a file of its log.
+-- message: {server} failed {n:time|times} to archive a file of its log.
 -- advice: Until it succeeds the log is kept and fills the disk: see the server's log and archive_command.
 -- ask: db-wal
+-- world: database
 -- yes: db_wal server=localhost archive_failures=1 *3
 -- no: db_wal server=localhost archive_failures=0 archived=4 *30
 --

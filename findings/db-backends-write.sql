@@ -1,9 +1,10 @@
 -- title: Sessions write dirty buffers themselves
 -- severity: info
 -- section: database
--- says: {share:%} of the buffers that {server} wrote ({rate:/s}) were written by sessions that needed the place.
+-- message: {share:%} of the buffers that {server} wrote ({rate:/s}) were written by sessions that needed the place.
 -- advice: A statement that must write before it can read takes longer: enlarge the cache, let the background writer do more (bgwriter_lru_maxpages, bgwriter_delay). Bulk loads, vacuums and extensions of files count as well, and are harmless.
 -- ask: db-writers
+-- world: database
 -- yes: db_checkpoint server=localhost checkpoint_buffers_per_s=100 cleaner_buffers_per_s=50 backend_buffers_per_s=900 *40
 -- no: db_checkpoint server=localhost checkpoint_buffers_per_s=900 cleaner_buffers_per_s=50 backend_buffers_per_s=300 *40
 --

@@ -1,9 +1,10 @@
 -- title: The background writer stops at its limit
 -- severity: info
 -- section: database
--- says: The background writer of {server} stopped {n} times ({rate:/s}) because it had written as much as it may.
+-- message: The background writer of {server} stopped {n:time|times} ({rate:/s}) because it had written as much as it may.
 -- advice: Raise bgwriter_lru_maxpages, or lower bgwriter_delay: otherwise sessions write themselves.
 -- ask: db-writers
+-- world: database
 -- yes: db_checkpoint server=localhost cleaner_stops=4 *40
 -- no: db_checkpoint server=localhost cleaner_stops=0 *40
 --

@@ -1,11 +1,12 @@
 -- title: One session holds up several others
 -- severity: warning
 -- section: database
--- says: Session {root} of {server} ({state}) blocked up to {waiters} sessions, three or more of them for {blocked_s:s}.
+-- message: Session {root} of {server} ({state}) blocked up to {waiters} sessions, three or more of them for {blocked_s:s}.
 -- advice: See what it does and why its transaction is long: fenxi ask db-blocking names its application, the lock and its last statement. Make the transaction shorter, or take the contended lock last.
 -- ask: db-blocking
 -- explains: waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 *20
 -- yes: db_lock server=localhost waiter=12 blocker=9 root=9 depth=1 *20
 -- yes: db_lock server=localhost waiter=13 blocker=12 root=9 depth=2 *20

@@ -1,10 +1,11 @@
 -- title: Sessions wait for free pages of the buffer pool
 -- severity: warning
 -- section: database
--- says: Sessions of {server} had to wait {n} times ({rate:/s}) until a page of the buffer pool was clean.
+-- message: Sessions of {server} had to wait {n:time|times} ({rate:/s}) until a page of the buffer pool was clean.
 -- advice: The pool is too small or is not flushed fast enough: raise innodb_buffer_pool_size, innodb_io_capacity and the number of page cleaners, or give the data faster disks.
 -- ask: db-writers
 -- explains: threads-take-turns
+-- world: database
 -- yes: db_checkpoint server=localhost free_waits=5 *40
 -- no: db_checkpoint server=localhost free_waits=0 *40
 --

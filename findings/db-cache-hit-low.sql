@@ -1,11 +1,12 @@
 -- title: The buffer pool hit ratio of a database is low
 -- severity: warning
 -- section: database
--- says: {name} found {hits:%} of the blocks in its cache and requested {misses:/s} from the operating system{setting}.
+-- message: {name} found {hits:%} of the blocks in its cache and requested {misses:/s} from the operating system[; the setting is {setting}].
 -- advice: Enlarge the cache, or replace scans by an index. A low ratio is normal for a warehouse that scans more than memory.
 -- ask: db-hot-tables
 -- explains: reads-past-cache
 -- impact: late of the active sessions' time
+-- world: database
 -- yes: db server=localhost database=shop cache_hits_per_s=5000 cache_misses_per_s=900 *30
 --
 -- yes: db server=localhost database=shop cache_hits_per_s=5000 cache_misses_per_s=900 *30
@@ -62,7 +63,7 @@ WITH halves AS (
     WHERE misses >= 100 AND found < 0.95 * (found + misses) AND late_misses >= 100 AND late_found < 0.95 * (late_found + late_misses)
     QUALIFY name_of IS NOT NULL OR count(name_of) OVER (PARTITION BY d.run, d.host, d.server) = 0
 )
-SELECT k.run, k.host, k.name, hits, misses, late, coalesce(concat('; the setting is ', coalesce(r.setting, v.setting)), '') AS setting
+SELECT k.run, k.host, k.name, hits, misses, late, coalesce(r.setting, v.setting) AS setting
 FROM known k LEFT JOIN vendors v ON v.run = k.run LEFT JOIN reports r ON r.run = k.run
 WHERE late IS NULL OR late >= 5
 ORDER BY misses DESC, k.run, k.host, k.name

@@ -1,10 +1,11 @@
 -- title: The log limit forces checkpoints close together
 -- severity: warning
 -- section: database
--- says: {server} made {requested} checkpoints {apart_s:s} apart on average, each after {written:B} of log; its limit is {limit_of:B}.
+-- message: {server} made {requested} checkpoints {apart_s:s} apart on average, each after {written:B} of log; its limit is {limit_of:B}.
 -- advice: Each one flushes all dirty pages, and the first change of every page behind it is logged in full again. Raise max_wal_size: at this rate, checkpoints of checkpoint_timeout take {wanted:B}. Harmless while data is loaded. Mistaken for a slow disk: its writes are the checkpoints' own.
 -- ask: db-checkpoints
 -- explains: db-checkpoints-requested, db-full-pages
+-- world: database
 -- yes: db server=localhost log_bytes_per_s=2e6 samples=10 *60
 -- yes: db_checkpoint server=localhost requested=0 timed=0 *58
 -- yes: db_checkpoint server=localhost requested=3 timed=0 @58

@@ -1,9 +1,10 @@
 -- title: Most checkpoints come because the log is full
 -- severity: warning
 -- section: database
--- says: {requested} of {total} checkpoints of {server} were requested, {apart_s:s} apart on average.
+-- message: {requested} of {total} checkpoints of {server} were requested, {apart_s:s} apart on average.
 -- advice: Raise max_wal_size until checkpoints come by checkpoint_timeout: each one makes all pages be logged in full again. Harmless after a bulk load or when somebody runs CHECKPOINT before a test.
 -- ask: db-checkpoints
+-- world: database
 -- yes: db_checkpoint server=localhost requested=0 timed=0 *59
 -- yes: db_checkpoint server=localhost requested=5 timed=1 dt=30 @60
 -- no: db_checkpoint server=localhost requested=1 timed=6 dt=60 *1

@@ -1,9 +1,10 @@
 -- title: Data pages have wrong checksums
 -- severity: critical
 -- section: database
--- says: {name} read {n} data pages with a wrong checksum.
+-- message: {name} read {n:data page|data pages} with a wrong checksum.
 -- advice: Storage or memory damages data: keep the server's files as they are, look at the kernel's log and the disk, and restore from a backup.
 -- ask: db-throughput
+-- world: database
 -- yes: db server=localhost database=shop checksum_failures=1 *1
 -- no: db server=localhost database=shop checksum_failures=0 *30
 --

@@ -1,10 +1,11 @@
 -- title: Transactions are open longer than they work
 -- severity: info
 -- section: database
--- says: Sessions of {server} were idle in a transaction {idle:s} per second, and at work {active:s}.
+-- message: Sessions of {server} were idle in a transaction {idle:s} per second, and at work {active:s}.
 -- advice: Most of a transaction's time is the client's: network round trips, or work of the application between statements. Fewer round trips (batches, procedures) and shorter transactions free locks and connections; more database hardware will not help.
 -- ask: db-sessions
 -- part: idle in transaction
+-- world: database
 -- yes: db server=localhost database=shop idle_in_transaction_time=3.04 db_time=2.35 *60
 -- no: db server=localhost database=shop idle_in_transaction_time=3.04 db_time=8 *60
 --

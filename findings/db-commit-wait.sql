@@ -1,12 +1,13 @@
 -- title: Commits wait for the log
 -- severity: warning
 -- section: database
--- says: Making commits durable is {share:%} of the DB time of {server}: {waiting} sessions on average.
+-- message: Making commits durable is {share:%} of the DB time of {server}: {waiting} sessions on average.
 -- advice: See how slow the log's disk is (fenxi ask disk-latency, finding flush-waits) and whether a replica is waited for: commit more rows at once, give the log a device with a protected write cache. Giving up durability (synchronous_commit, innodb_flush_log_at_trx_commit) is a decision of the owner of the data.
 -- ask: db-commit
 -- explains: threads-take-turns
 -- part: commit
 -- impact: share of the DB time
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity=commit wait_class=IO wait_event=WALSync kind=client measured=sampled time=2 *60
 -- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=2 *60

@@ -1,10 +1,11 @@
 -- title: Connections live for seconds only
 -- severity: warning
 -- section: database
--- says: {server} got {rate:/s} new connections with {sessions} open ones: each lived for about {life:s}.
+-- message: {server} got {rate:/s} new connections with {sessions} open ones: each lived for about {life:s}.
 -- advice: A login costs more than most statements: use a connection pool, or persistent connections of the application.
 -- ask: db-connections
--- explains: short-processes, many-forks, connection-for-each, sys-time-high, page-faults, far-server
+-- explains: short-processes, many-forks, connection-for-each, sys-time-high, page-faults, network-latency
+-- world: database
 -- yes: db server=localhost sessions=10 connects_per_s=20 *40
 -- no: db server=localhost sessions=200 connects_per_s=1.5 *40
 --

@@ -1,9 +1,10 @@
 -- title: The database server is nearly out of connections
 -- severity: warning
 -- section: database
--- says: {server} had {sessions} of {limit_of} connections in use.
+-- message: {server} had {sessions} of {limit_of} connections in use.
 -- advice: The next ones are refused. Use a pool, or raise max_connections knowing that each connection takes memory.
 -- ask: db-connections
+-- world: database
 -- yes: db server=localhost sessions=95 *30
 -- yes: db_setting server=localhost name=max_connections value=100
 -- no: db server=localhost sessions=70 *30

@@ -1,9 +1,10 @@
 -- title: A consumer of the log does not keep up
 -- severity: warning
 -- section: database
--- says: {name} of {server} has {behind:B} of log still to be sent to it, {grown:B} more than {seen_s:s} before.
+-- message: {name} of {server} has {behind:B} of log still to be sent to it, {grown:B} more than {seen_s:s} before.
 -- advice: It reads more slowly than the log grows: a consumer of logical changes that is busy or stopped, a slow network, a backup. The server keeps the log for its slot until the disk is full; max_slot_wal_keep_size limits that, and ends the slot.
 -- ask: db-replication
+-- world: database
 -- yes: db_replication server=localhost name=cdc role=sends sent_lag_bytes=2e7 @10
 -- yes: db_replication server=localhost name=cdc role=sends sent_lag_bytes=2e8 @20
 -- no: db_replication server=localhost name=standby role=sends sent_lag_bytes=2e8 @10

@@ -1,12 +1,13 @@
 -- title: Sessions contend for the database server's own locks
 -- severity: warning
 -- section: database
--- says: Latches and internal locks are {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
+-- message: Latches and internal locks are {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
 -- advice: Too many sessions touch the same page, buffer or log at once: fewer sessions (a pool), fewer hot rows and indexes on ascending keys, larger log buffers. More CPUs make it worse.
 -- ask: db-waits
 -- explains: threads-take-turns
 -- part: concurrency
 -- impact: share of the DB time
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity=concurrency wait_class=LWLock wait_event=BufferContent kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=2 *60

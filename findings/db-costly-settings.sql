@@ -1,9 +1,10 @@
 -- title: The server logs or measures each statement
 -- severity: warning
 -- section: database
--- says: {server} has {settings}, and executed {rate:/s} transactions.
+-- message: {server} has {settings}, and executed {rate:/s} transactions.
 -- advice: Each statement then costs a line of the log, or its measurement, which on short statements can be as much as their work: log those above a duration (log_min_duration_statement, long_query_time), or a sample of them (log_min_duration_sample, log_transaction_sample_rate), or use the statistics of statements.
 -- ask: db-settings
+-- world: database
 -- yes: db server=localhost commits_per_s=900 *20
 -- yes: db_setting server=localhost name=log_statement value=all
 -- yes: db_setting server=localhost name=log_duration value=on

@@ -1,11 +1,12 @@
 -- title: Statistics of a database were reset during the run
 -- severity: warning
 -- section: database
--- says: {kind} at {subject}: {message}.
+-- message: {kind} at {subject}: {message}.
 -- advice: What was counted before is lost, and caches may be cold: compare only what lies after it.
 -- ask: events
 -- comparison: warn
 -- kind: measurement
+-- world: database
 -- yes: event kind=restart subject=localhost:5432 message="the server was started anew"
 -- yes: db server=localhost:5432 commits_per_s=1 *3
 -- no: event kind="clock step" subject=host message="the clock was set"

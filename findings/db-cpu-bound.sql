@@ -1,12 +1,13 @@
 -- title: A database server needs more CPU than there is
 -- severity: warning
 -- section: database
--- says: For {full_s:s} of {seen_s:s} the processes of {server} used or waited for all {cpus} CPUs; on average {wanted:CPU}.
+-- message: For {full_s:s} of {seen_s:s} the processes of {server} used or waited for all {cpus} CPUs; on average {wanted:CPU}.
 -- advice: See which statements take the CPU (fenxi ask db-statements) and what else runs; fewer sessions at once (a pool) shorten the queue without losing throughput. A load test that is meant to fill the machine is harmless.
 -- ask: db-activity
 -- part: on CPU; run queue
 -- impact: full_s / seen_s of the time
 -- names: statement
+-- world: database
 -- yes: sched cpus_online=2 *60
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1.9 *60
 -- yes: db_wait server=localhost activity="run queue" wait_event="run queue" kind=client measured=os time=2.5 *60

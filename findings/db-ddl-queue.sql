@@ -1,11 +1,12 @@
 -- title: A change of the schema waits, and others queue behind it
 -- severity: critical
 -- section: database
--- says: Session {waiter} of {server} waited up to {waited_s:s} for an exclusive lock on {relation}, with up to {behind} sessions behind it.
+-- message: Session {waiter} of {server} waited up to {waited_s:s} for an exclusive lock on {relation}, with up to {behind} sessions behind it.
 -- advice: Everybody who wants the table waits until the change got its lock and is done. Cancel the change and set lock_timeout (PostgreSQL) or lock_wait_timeout (MySQL, MariaDB) before trying again; end the old transaction that it waits for.
 -- ask: db-lock-targets
 -- explains: db-lock-waits, db-blocking-chain, waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=relation mode=AccessExclusiveLock relation=public.orders behind=4 waited_s=3 *3
 -- yes: db_lock server=localhost waiter=12 blocker=11 root=9 depth=2 lock=relation mode=AccessShareLock relation=public.orders behind=0 waited_s=2 *3
 --

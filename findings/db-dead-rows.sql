@@ -1,9 +1,10 @@
 -- title: Most rows of a table are dead
 -- severity: warning
 -- section: database
--- says: {relation} of {server} has {dead} dead rows beside {live} live ones: {why}.
+-- message: {relation} of {server} has {dead} dead rows beside {live} live ones: {why}.
 -- advice: Dead rows are read and cached as live ones are. Let autovacuum come earlier (autovacuum_vacuum_scale_factor, autovacuum_vacuum_cost_limit for this table), and look at whether it is switched off. If it ran and they stayed, an old transaction, a prepared one or a replication slot holds them. Mistaken for a missing index or a cache that is too small: statements read ever more blocks for the same rows.
 -- ask: db-vacuum
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.orders live_rows=100000 dead_rows=300000 dt=10 *6
 -- yes: db_setting server=localhost name=autovacuum value=off
 --

@@ -1,12 +1,13 @@
 -- title: Rows are read and skipped by a deep OFFSET
 -- severity: warning
 -- section: database
--- says: On {server} {read} {what} are read for each row that is returned, {share:%} of the time in statements, by {statement}.
+-- message: On {server} {read} {what} are read for each row that is returned, {share:%} of the time in statements, by {statement}.
 -- advice: The server reads all rows before the page and throws them away, so that each further page costs more: go on from the last key that was seen (WHERE id > ? ORDER BY id LIMIT ?), which an index finds at once.
 -- ask: db-per-statement-cost
 -- part: on CPU; run queue; user I/O
 -- impact: share of the statements' time
 -- explains: db-rows-examined, db-one-statement, db-full-scans, db-scans, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT id, note FROM entry ORDER BY id LIMIT ? OFFSET ?" calls_per_s=80 rows_per_s=1600 cache_hits_per_s=96000 time=0.8 dt=10 *2
 --
 -- yes: db_statement server=localhost digest=a statement="SELECT id, note FROM entry ORDER BY id LIMIT ? , ?" calls_per_s=80 rows_per_s=1600 rows_examined_per_s=4800000 time=0.8 dt=10 *2

@@ -1,9 +1,10 @@
 -- title: Statements fail
 -- severity: warning
 -- section: database
--- says: {share:%} of the statements of {server} failed, {rate:/s}.
+-- message: {share:%} of the statements of {server} failed, {rate:/s}.
 -- advice: Failed work is work: see which statements (fenxi ask db-statements-by -p by=errors) and the server's log.
 -- ask: db-statements-by
+-- world: database
 -- yes: db_statement server=localhost digest=a calls_per_s=100 time=0.1 errors=100 dt=10 *6
 -- no: db_statement server=localhost digest=a calls_per_s=100 time=0.1 errors=1 dt=10 *6
 --

@@ -1,12 +1,13 @@
 -- title: A foreign key has no index
 -- severity: warning
 -- section: database
--- says: Each of {calls:/s} checks whether rows refer to one that is deleted or changed reads {blocks} blocks on {server}, {share:%} of the time in statements: {statement}.
+-- message: Each of {calls:/s} checks whether rows refer to one that is deleted or changed reads {blocks} blocks on {server}, {share:%} of the time in statements: {statement}.
 -- advice: Create an index on the referring columns, which stand behind WHERE: the server does not do it by itself (PostgreSQL). Or delete fewer parents.
 -- ask: db-statements
 -- part: on CPU; run queue; user I/O
 -- impact: share of the statements' time
 -- explains: db-full-scans, db-one-statement, db-nested-statements, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="DELETE FROM customer WHERE id = ?" calls_per_s=90 time=0.9 cache_hits_per_s=90000 dt=10 *6
 -- yes: db_statement server=localhost digest=b nested=yes statement="SELECT ? FROM ONLY public.purchase x WHERE ? OPERATOR(pg_catalog.=) customer FOR KEY SHARE OF x" calls_per_s=90 time=0.8 cache_hits_per_s=90000 dt=10 *6
 --

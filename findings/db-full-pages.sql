@@ -1,9 +1,10 @@
 -- title: Most of the log is full-page images
 -- severity: info
 -- section: database
--- says: Full pages are up to {share:%} of the {rate:B/s} of log that {server} wrote.
+-- message: Full pages are up to {share:%} of the {rate:B/s} of log that {server} wrote.
 -- advice: A page is logged in full at its first change after a checkpoint: make checkpoints rarer (max_wal_size, checkpoint_timeout), or switch on wal_compression. Normal in the minutes after a checkpoint: let a test run over several.
 -- ask: db-wal
+-- world: database
 -- yes: db_wal server=localhost wal_bytes_per_s=8e6 full_pages_per_s=900 *60
 -- no: db_wal server=localhost wal_bytes_per_s=8e6 full_pages_per_s=90 *60
 --

@@ -1,10 +1,11 @@
 -- title: A large table is read in full again and again
 -- severity: warning
 -- section: database
--- says: {relation} of {server} with {live} rows was scanned in full {scans:/s}, {share:%} of its rows each time.
+-- message: {relation} of {server} with {live} rows was scanned in full {scans:/s}, {share:%} of its rows each time.
 -- advice: An index is missing, or the planner does not use it (a function around the column, old statistics, a low limit): find the statement with fenxi ask db-statements-by -p by=blocks. Normal for reports.
 -- ask: db-full-scans
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue, db-one-statement
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.orders full_scans_per_s=3 full_scan_rows_per_s=300000 live_rows=100000 dt=10 *6
 -- no: db_table server=localhost database=shop relation=public.kinds full_scans_per_s=300 full_scan_rows_per_s=3000 live_rows=10 dt=10 *6
 --

@@ -1,9 +1,10 @@
 -- title: InnoDB does not purge old row versions
 -- severity: info
 -- section: database
--- says: The history list of {server} grew to {length} undo records.
+-- message: The history list of {server} grew to {length} undo records.
 -- advice: Reads must walk through old versions. End long transactions (fenxi ask db-long-transactions), or give purge more threads (innodb_purge_threads).
 -- ask: db-long-transactions
+-- world: database
 -- yes: db server=localhost history_length=60000 *30
 -- no: db server=localhost history_length=900 *30
 --

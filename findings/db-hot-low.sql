@@ -1,9 +1,10 @@
 -- title: Updates of a table write all of its indexes
 -- severity: info
 -- section: database
--- says: Only {share:%} of {rate:/s} updates of {relation} ({server}) left the indexes alone (HOT).
+-- message: Only {share:%} of {rate:/s} updates of {relation} ({server}) left the indexes alone (HOT).
 -- advice: Leave room in the pages (a lower fillfactor), and index no column that changes often.
 -- ask: db-vacuum
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.orders rows_updated_per_s=200 rows_hot_updated_per_s=20 dt=10 *6
 -- no: db_table server=localhost database=shop relation=public.orders rows_updated_per_s=200 rows_hot_updated_per_s=190 dt=10 *6
 --

@@ -1,9 +1,10 @@
 -- title: One table or index causes most reads of the database
 -- severity: info
 -- section: database
--- says: {share:%} of the blocks that {server} requested from the operating system ({rate:/s}) are of {name}; its size is {size:B}.
+-- message: {share:%} of the blocks that {server} requested from the operating system ({rate:/s}) are of {name}[; its size is {size:B}].
 -- advice: A faster device for this object alone, or a cache that is larger by its size, removes most of the reads; see the next ones with fenxi ask db-hot-objects. First look whether a statement reads it in full for want of an index (fenxi ask db-full-scans).
 -- ask: db-hot-objects
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.orders cache_misses_per_s=900 size_bytes=1e9 dt=10 *6
 -- yes: db_table server=localhost database=shop relation=public.log cache_misses_per_s=100 size_bytes=9e9 dt=10 *6
 -- no: db_table server=localhost database=shop relation=public.orders cache_misses_per_s=9 size_bytes=1e9 dt=10 *6

@@ -1,11 +1,12 @@
 -- title: A session that does nothing blocks others
 -- severity: critical
 -- section: database
--- says: Session {root} of {server} ({application}) was idle in a transaction for up to {idle_s:s} while up to {waiters} sessions waited for its locks.
+-- message: Session {root} of {server} ({application}) was idle in a transaction for up to {idle_s:s} while up to {waiters} sessions waited for its locks.
 -- advice: The application began a transaction and left it: find the missing commit, or what it waits for meanwhile. idle_in_transaction_session_timeout (PostgreSQL) or idle_transaction_timeout (MariaDB) ends such sessions.
 -- ask: db-blocking
 -- explains: db-lock-waits, db-blocking-chain, db-idle-in-transaction, waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 blocker_state="idle in transaction" blocker_state_age_s=4 blocker_application=batch *4
 -- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 blocker_state="idle in transaction" blocker_state_age_s=0.01 blocker_application=batch *4
 --

@@ -1,9 +1,10 @@
 -- title: A session is idle in a transaction
 -- severity: warning
 -- section: database
--- says: Session {session} of {server} ({application}) was idle in a transaction for up to {age:s}.
+-- message: Session {session} of {server} ({application}) was idle in a transaction for up to {age:s}.
 -- advice: It holds its locks and prevents the cleanup of dead rows: find the application, and set idle_in_transaction_session_timeout.
 -- ask: db-idle-in-transaction
+-- world: database
 -- yes: db_session server=localhost session=9 state="idle in transaction" transaction_age_s=400 *10
 --
 -- yes: db server=localhost samples=10 *30

@@ -1,10 +1,11 @@
 -- title: Each row that is written goes into many indexes
 -- severity: warning
 -- section: database
--- says: {unused} of {indexes} indexes of {relation} ({server}) found no row for anybody, while {writes:/s} rows were written into them.
+-- message: {unused} of {indexes} indexes of {relation} ({server}) found no row for anybody, while {writes:/s} rows were written into them.
 -- advice: Every insert, and every update that changes an indexed column or moves a row, writes each of them, with its log. Drop those that are not needed, after a look at a whole week and at replicas; combine those that begin with the same columns; load in bulk without them.
 -- ask: db-unused-indexes
 -- explains: db-hot-low, db-unused-index
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.event rows_inserted_per_s=2000 index_hits_per_s=90000 dt=10 *2
 -- yes: db_index server=localhost database=shop relation=public.event index_name=i1 scans_per_s=0 is_unique=no dt=10 *2
 -- yes: db_index server=localhost database=shop relation=public.event index_name=i2 scans_per_s=0 is_unique=no dt=10 *2

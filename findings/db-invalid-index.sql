@@ -1,9 +1,10 @@
 -- title: An index cannot be used
 -- severity: warning
 -- section: database
--- says: {index} on {relation} of {server} is not valid.
+-- message: {index} on {relation} of {server} is not valid.
 -- advice: A concurrent build of it failed, or is still at work: queries do not use it, writes maintain it. Drop and build it again (REINDEX CONCURRENTLY).
 -- ask: db-unused-indexes
+-- world: database
 -- yes: db_index server=localhost relation=public.orders index_name=orders_a is_valid=no scans_per_s=0 dt=10 *6
 -- no: db_index server=localhost relation=public.orders index_name=orders_a is_valid=yes scans_per_s=0 dt=10 *6
 --

@@ -1,10 +1,11 @@
 -- title: Joins have no index
 -- severity: info
 -- section: database
--- says: {server} did {rate:/s} joins without an index.
+-- message: {server} did {rate:/s} joins without an index.
 -- advice: Find the statements (fenxi ask db-statements-by -p by=rows, or EXPLAIN with `Using join buffer`) and add an index on the joined column. Harmless between tables of a few rows.
 -- ask: db-per-statement-cost
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue, db-one-statement
+-- world: database
 -- yes: db server=localhost full_joins_per_s=4 *40
 -- no: db server=localhost full_joins_per_s=0.01 *40
 --

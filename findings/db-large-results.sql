@@ -1,12 +1,13 @@
 -- title: A statement returns very many rows each time
 -- severity: warning
 -- section: database
--- says: Each of {calls:/s} executions on {server} returns {rows} rows, {share:%} of the time in statements: {statement}.
+-- message: Each of {calls:/s} executions on {server} returns {rows} rows, {share:%} of the time in statements: {statement}.
 -- advice: Making, sending and reading them is the cost, in the server and in the client: ask for the columns and rows that are used (LIMIT, WHERE, sums in the database), by pages, or through a cursor. Meant for an export.
 -- ask: db-statements
 -- part: on CPU; client, network; waiting for the driver; driver on CPU; idle in transaction; run queue
 -- impact: share of the statements' time
 -- explains: db-one-statement, db-client-slow, db-full-scans, db-scans, db-run-queue, load-driver-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT id, note FROM entry WHERE id >= ? LIMIT ?" calls_per_s=80 rows_per_s=800000 time=0.8 dt=10 *2
 -- no: db_statement server=localhost digest=a statement="SELECT id, note FROM entry WHERE id >= ? LIMIT ?" calls_per_s=800 rows_per_s=80000 time=0.8 dt=10 *2
 --

@@ -1,9 +1,10 @@
 -- title: The load does no I/O and contends for latches
 -- severity: info
 -- section: database
--- says: {server} spent {share:%} of its DB time on latches and read {misses:/s} blocks: everything is in its cache.
+-- message: {server} spent {share:%} of its DB time on latches and read {misses:/s} blocks: everything is in its cache.
 -- advice: Ask whether this is the load to test: a few hot rows in memory measure latches, where the real system may wait for disks. Use more data or a less skewed choice of rows, or accept it as a test of contention.
 -- ask: db-time
+-- world: database
 -- yes: db server=localhost samples=10 cache_hits_per_s=90000 cache_misses_per_s=0.5 *60
 -- yes: db_wait server=localhost activity=concurrency wait_class=LWLock wait_event=BufferContent kind=client measured=sampled time=3 *60
 -- no: db server=localhost samples=10 cache_hits_per_s=90000 cache_misses_per_s=800 *60

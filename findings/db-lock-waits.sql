@@ -1,11 +1,12 @@
 -- title: Database sessions wait for locks
 -- severity: warning
 -- section: database
--- says: On average {waiting} sessions of {server} waited for {event}.
+-- message: On average {waiting} sessions of {server} waited for {event}.
 -- advice: Find the blocking session and what it does; shorter transactions, or later locking, reduce the wait.
 -- ask: db-blocking
 -- explains: threads-take-turns, waits-for-peer
 -- part: lock
+-- world: database
 -- yes: db_wait server=localhost wait_class=Lock wait_event=transactionid time=3.5 *30
 --
 -- yes: db_session server=localhost session=7 state=active blocked_by=3 *30

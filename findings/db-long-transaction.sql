@@ -1,9 +1,10 @@
 -- title: A transaction was open for long
 -- severity: info
 -- section: database
--- says: {who} of {server} had a transaction open for up to {age:s}.
+-- message: {who} of {server} had a transaction open for up to {age:s}.
 -- advice: It keeps its locks, and its snapshot prevents the removal of dead rows everywhere. Split the work, or run reports on a replica. Backups and index builds are long by nature.
 -- ask: db-long-transactions
+-- world: database
 -- yes: db_session server=localhost session=9 state=active kind="client backend" activity=cpu transaction_age_s=200 dt=0.1 *20
 -- no: db_session server=localhost session=9 state=active kind="client backend" activity=cpu transaction_age_s=20 dt=0.1 *20
 --

@@ -1,12 +1,13 @@
 -- title: Far more sessions are active than the CPUs can serve
 -- severity: warning
 -- section: database
--- says: {active} sessions of {server} were active on average, {most} at most, as the server counts them{of_cpus}.
+-- message: {active} sessions of {server} were active on average, {most} at most, as the server counts them{of_cpus}.
 -- advice: They wait for each other, for a CPU or for a disk: look at locks first, then at reads and at what changed in the load. A pool of a few connections for each CPU keeps such a queue outside of the server.
 -- ask: db-connections
 -- kind: symptom
 -- names: session-wait, holder, statement
 -- causes: db-lock-waits (locks), db-wait-dominates (waits for the disk), db-one-statement (one statement)
+-- world: database
 -- yes: db server=localhost active_sessions=60 *30
 -- yes: sched cpus_online=4 *30
 --

@@ -1,7 +1,7 @@
 -- title: A database server may use more memory than there is
 -- severity: info
 -- section: database
--- says: {server} may take {promised:B} of {memory:B}: {shared:B} shared, and {each:B} in each of {max_connections} sessions.
+-- message: {server} may take {promised:B} of {memory:B}: {shared:B} shared, and {each:B} in each of {max_connections} sessions.
 -- advice: Nothing is wrong while few sessions sort or join at once. For all of them to fit, lower max_connections (a pool), the cache, or what a session may take (work_mem; sort_buffer_size, join_buffer_size). Other programs of the machine need memory as well. Mistaken for a leak, or for somebody else's fault, when the kernel kills the server.
 -- ask: db-memory
 -- world: database

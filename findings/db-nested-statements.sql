@@ -1,12 +1,13 @@
 -- title: Triggers do most of the work of changes
 -- severity: warning
 -- section: database
--- says: {share:%} of the time in statements that change rows on {server} is in what their triggers execute: {statement}, {each:ms} for each of {calls:/s}.
+-- message: {share:%} of the time in statements that change rows on {server} is in what their triggers execute: {statement}, {each:ms} for each of {calls:/s}.
 -- advice: What a trigger does is in none of the application's statements: see its statements (`nested` is `yes` in db_statement), give them the indexes that they need, or do the work once for many rows (a trigger FOR EACH STATEMENT, a job).
 -- ask: db-statements
 -- part: on CPU; run queue; user I/O
 -- impact: share of the statements' time
 -- explains: db-one-statement, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="INSERT INTO sale VALUES (?, ?)" calls_per_s=200 time=1.2 dt=10 *6
 -- yes: db_statement server=localhost digest=b nested=yes statement="INSERT INTO audit SELECT sum(amount) FROM sale WHERE shop = ?" calls_per_s=200 time=1.1 dt=10 *6
 -- no: db_statement server=localhost digest=a statement="SELECT pay(?)" calls_per_s=200 time=1.2 dt=10 *6

@@ -1,7 +1,7 @@
 -- title: A database does not make commits durable
 -- severity: info
 -- section: database
--- says: {server} runs with {settings}: a crash loses or damages committed work.
+-- message: {server} runs with {settings}: a crash loses or damages committed work.
 -- advice: Figures of it compare only with those of servers that are set alike. Intended for caches and throw-away tests.
 -- ask: db-settings
 -- comparison: warn

@@ -1,10 +1,11 @@
 -- title: A part of a database server could not be seen
 -- severity: info
 -- section: database
--- says: Of {server}: {what}.
+-- message: Of {server}: {what}.
 -- advice: What is named is missing from tables, charts and findings: that nothing is found there means nothing. The message says which GRANT or setting helps; fenxi watch db-check URL shows all of it. Mistaken for a server that does little.
 -- ask: db-seen
 -- kind: measurement
+-- world: recording
 -- yes: db server=localhost samples=10 *40
 -- yes: note source=localhost message="statements are not seen: pg_stat_statements is not installed in database `shop`"
 --

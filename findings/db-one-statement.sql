@@ -1,10 +1,11 @@
 -- title: One statement takes half of the database's time
 -- severity: info
 -- section: database
--- says: Of the time in statements of {server}, {share:%} ({running:s} per second, {mean:ms} each) is this one: {statement}.
+-- message: Of the time in statements of {server}, {share:%} ({running:s} per second, {mean:ms} each) is this one: {statement}.
 -- advice: Improve this one first: look at how many rows it reads for what it returns (fenxi ask db-per-statement-cost), at its plan, and at what it waits for (fenxi ask db-statement-waits). Normal for a benchmark of one statement.
 -- ask: db-statements
 -- impact: share of the statements' time
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=90 time=2.5 dt=10 *6
 -- yes: db_statement server=localhost digest=b statement="SELECT b" calls_per_s=90 time=0.5 dt=10 *6
 -- yes: db_statement server=localhost digest=c statement="SELECT c" calls_per_s=90 time=0.5 dt=10 *6

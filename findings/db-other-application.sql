@@ -1,12 +1,13 @@
 -- title: Another application uses the server
 -- severity: warning
 -- section: database
--- says: {who}, {what}, had {sessions} sessions of {server} at work on average, {share:%} of all that were, beside {driver}.
+-- message: {who}, {what}, had {sessions} sessions of {server} at work on average, {share:%} of all that were, beside {driver}.
 -- advice: It shares CPUs, disk, cache and locks with what is measured. Run it at another time or on a replica, limit it (a low rate, fewer connections, vacuum_cost_delay), or measure again without it: fenxi ask db-by-application shows what it does.
 -- ask: db-by-application
 -- comparison: warn
 -- impact: share of the active sessions' time
--- explains: db-run-queue, db-cpu-bound, db-full-scans, db-one-statement, db-full-pages, cpu-pressure, cpu-queue
+-- explains: db-run-queue, db-cpu-bound, db-full-scans, db-scans, db-one-statement, db-full-pages, cpu-pressure, cpu-queue
+-- world: database
 -- yes: load generator=fenxi transactions_per_s=100 *20
 -- yes: db server=localhost samples=10 *20
 -- yes: db_session server=localhost session=1 application=fenxi kind="client backend" state=active activity=cpu dt=1 *20
@@ -36,10 +37,17 @@
 -- no: db server=localhost samples=10 *20
 -- no: db_session server=localhost session=1 application=fenxi kind="client backend" state=active activity=cpu dt=1 *20
 -- no: db_session server=localhost session=9 application=psql kind="client backend" state="idle in transaction" activity="idle in transaction" dt=1 *20
+--
+-- yes: db_session session=1 application=pgbench state=active *10
+-- yes: db_session session=9 application=pg_dump state=active statement="COPY public.item (id) TO stdout" *10
+-- no: db_session session=1 application=web state=active *10
+-- no: db_session session=9 application=jobs state=active *10
 -- Only beside a load: who measures knows which sessions are its own. They are those of the driver by its name, or else of the application that had most
 -- sessions. A tenth of the sessions at work, and a fifth of one: who looks at the server now and then is none.
 WITH loads AS (
     SELECT DISTINCT run, host FROM load WHERE transactions_per_s > 0
+    UNION
+    SELECT DISTINCT run, host FROM db_session WHERE application IN (SELECT comm FROM load_driver)
 ), groups AS (
     SELECT s.run, s.host, s.server, coalesce(nullif(s.application, ''), s.user, '(unnamed)') AS who, sum(s.sessions) FILTER (in_db_time) AS at_work, count(DISTINCT s.session) AS number,
         arg_max(s.statement, s.dt) FILTER (in_db_time AND s.statement IS NOT NULL) AS statement,

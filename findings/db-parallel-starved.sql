@@ -1,10 +1,11 @@
 -- title: Parallel plans do not get their workers
 -- severity: info
 -- section: database
--- says: Statements of {server} asked for {planned:/s} parallel workers and got {launched:/s}: {missing:%} are missing.
+-- message: Statements of {server} asked for {planned:/s} parallel workers and got {launched:/s}: {missing:%} are missing.
 -- advice: The leader does the work of those that are missing, so that such statements take longer than planned, and longer with more sessions. Raise max_parallel_workers (and max_worker_processes, which needs a restart) if CPUs are idle; else lower max_parallel_workers_per_gather. Mistaken for a bad plan or for a slow disk.
 -- ask: db-statements
 -- impact: missing of the parallel workers
+-- world: database
 -- yes: db server=localhost parallel_workers_planned_per_s=8 parallel_workers_launched_per_s=1 samples=10 *40
 -- no: db server=localhost parallel_workers_planned_per_s=8 parallel_workers_launched_per_s=7.5 samples=10 *40
 --

@@ -1,12 +1,13 @@
 -- title: Many statements only test the connection
 -- severity: warning
 -- section: database
--- says: {share:%} of the statements of {server} ({rate:/s}) do no work, such as {statement}.
+-- message: {share:%} of the statements of {server} ({rate:/s}) do no work, such as {statement}.
 -- advice: A connection pool that tests each connection before use sends one for each statement of the user: a round trip lost each time. Test idle connections from time to time instead; let drivers set session settings once.
 -- ask: db-pings
 -- impact: share of the statements
 -- part: on CPU; run queue; round trips; idle in transaction; client, network; waiting for the driver; driver on CPU
 -- explains: db-run-queue, cpu-pressure, cpu-queue, db-unexplained-cpu
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT ?" calls_per_s=500 time=0.01 dt=10 *6
 -- yes: db_statement server=localhost digest=b statement="SELECT a FROM b WHERE c = ?" calls_per_s=500 time=0.2 dt=10 *6
 --

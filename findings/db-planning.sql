@@ -1,12 +1,13 @@
 -- title: A statement is planned longer than it runs
 -- severity: warning
 -- section: database
--- says: On {server} {planning:s} per second go into planning and {running:s} into running of {statement}.
+-- message: On {server} {planning:s} per second go into planning and {running:s} into running of {statement}.
 -- advice: Prepare it once for each connection, and let poolers keep prepared statements; fewer partitions and joins plan faster.
 -- ask: db-statements-by
 -- part: on CPU; run queue
 -- impact: share of the time in statements and their plans
 -- explains: db-unexplained-cpu, db-one-statement, db-run-queue, db-cpu-bound
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=900 time=0.2 plan_time=0.5 dt=10 *6
 -- no: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=900 time=0.5 plan_time=0.2 dt=10 *6
 --

@@ -1,10 +1,11 @@
 -- title: Asking costs the database server much
 -- severity: warning
 -- section: database
--- says: Answering Fenxi took {cost:%} of a CPU of {server}.
+-- message: Answering Fenxi took {cost:%} of a CPU of {server}.
 -- advice: Sample less often (--db-rate), or lengthen the interval; the figures contain this load.
 -- ask: db-seen
 -- kind: measurement
+-- world: recording
 -- yes: metric name=db_poller_server_cpu labels=server=localhost value=0.04 *40
 -- no: metric name=db_poller_server_cpu labels=server=localhost value=0.002 *40
 --

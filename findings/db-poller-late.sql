@@ -1,11 +1,12 @@
 -- title: Samples of a database's sessions are missing
 -- severity: warning
 -- section: database
--- says: {missed:%} of the looks at the sessions of {server} came too late and were left out.
+-- message: {missed:%} of the looks at the sessions of {server} came too late and were left out.
 -- advice: Neither the sampler nor the server's session that answers it got a CPU in time, and they miss most where it is busiest. Trust counters and the kernel's times (measured is os), sample less often (--db-rate), or observe from another machine. Mistaken for an idle server: what is missing shows as fewer sessions at work.
 -- ask: db-seen
 -- kind: measurement
 -- comparison: warn
+-- world: database
 -- yes: db server=localhost samples=8 *40
 -- yes: metric name=db_poller_late labels=server=localhost value=2 *40
 -- no: db server=localhost samples=10 *40

@@ -1,11 +1,12 @@
 -- title: Clients wait for a connection of a pool
 -- severity: warning
 -- section: database
--- says: In pool {pool} of {server} {waiting} clients waited on average, the first of the queue for up to {longest:s}, while {used} of {size} connections were used.
+-- message: In pool {pool} of {server} {waiting} clients waited on average, the first of the queue for up to {longest:s}, while {used} of {size} connections were used.
 -- advice: If all connections are used and the database has idle CPUs, enlarge the pool (default_pool_size, pool_size); if sessions in it are idle in a transaction or wait for locks, shorten transactions: a larger pool would only move the queue into the database. Mistaken for a slow database, whose own figures look well.
 -- ask: db-pools
 -- part: waiting in a pool
 -- impact: share of the time of its clients
+-- world: database
 -- yes: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=12 servers_active=5 servers_idle=0 size_limit=5 first_wait_s=0.4 *40
 -- yes: db_pool server=localhost:6432 database=shop transactions_per_s=50 wait_time=12 transaction_time=5 *40
 -- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=0 servers_active=3 servers_idle=2 size_limit=5 first_wait_s=0 *40

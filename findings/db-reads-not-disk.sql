@@ -1,9 +1,10 @@
 -- title: Reads are much slower in the database than on the disk
 -- severity: info
 -- section: database
--- says: A block takes {server} {mean:ms} to read, {rate:/s} of them, where the slowest disk that reads needs {disk:ms}.
+-- message: A block takes {server} {mean:ms} to read, {rate:/s} of them, where the slowest disk that reads needs {disk:ms}.
 -- advice: Time is lost between the two: a queue or limit of a cgroup, a lock of the file system, a full run queue after the read, or a page cache under pressure. Look at fenxi trace offcpu, memory-pressure and cgroup-usage.
 -- ask: db-io-times
+-- world: database
 -- yes: db server=localhost database=shop cache_misses_per_s=500 block_read_time=3 *40
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1 *40
 -- yes: disk device=sda class=disk reads_per_s=500 read_bytes_per_s=4096000 read_await_ms=0.5 *40

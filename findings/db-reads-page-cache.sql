@@ -1,9 +1,10 @@
 -- title: The page cache answers most reads of the database
 -- severity: info
 -- section: database
--- says: {server} requested {asked:B/s} from the operating system, and all disks together read {read:B/s}.
+-- message: {server} requested {asked:B/s} from the operating system, and all disks together read {read:B/s}.
 -- advice: The reads are copies from memory, faster than any disk: they cost CPU, and the test does not measure storage. Give the memory to the server's own cache, or use O_DIRECT where it can; a run after a reboot or with more data shows the disks.
 -- ask: db-table-disk
+-- world: database
 -- yes: db server=localhost database=shop cache_misses_per_s=5000 *40
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1 *40
 -- yes: disk device=sda class=disk reads_per_s=2 read_bytes_per_s=16384 *40

@@ -1,10 +1,11 @@
 -- title: The database waits long for each block that it reads
 -- severity: warning
 -- section: database
--- says: {server} read {rate:/s} blocks with a mean of {mean:ms}.
+-- message: {server} read {rate:/s} blocks with a mean of {mean:ms}.
 -- advice: See the disks (fenxi ask slow-disks) and compare the times (fenxi ask db-io-times): if the disk is faster, something is in between. Otherwise a larger cache, fewer reads, or faster storage for the hot objects (fenxi ask db-hot-objects).
 -- ask: db-io-times
 -- part: user I/O
+-- world: database
 -- yes: db server=localhost database=shop cache_misses_per_s=200 block_read_time=2 *40
 -- no: db server=localhost database=shop cache_misses_per_s=200 block_read_time=0.1 *40
 --

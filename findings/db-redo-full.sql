@@ -1,9 +1,10 @@
 -- title: The redo log is nearly full
 -- severity: warning
 -- section: database
--- says: For {full_s:s} of {seen_s:s} the redo log of {server} was filled to 80 % of what makes it flush at all cost.
+-- message: For {full_s:s} of {seen_s:s} the redo log of {server} was filled to 80 % of what makes it flush at all cost.
 -- advice: At the limit all writers wait for pages to be flushed. Enlarge innodb_log_file_size (innodb_redo_log_capacity), or let pages be flushed earlier (innodb_io_capacity).
 -- ask: db-checkpoints
+-- world: database
 -- yes: db_checkpoint server=localhost redo_bytes=9e8 redo_limit_bytes=1e9 *40
 -- no: db_checkpoint server=localhost redo_bytes=5e8 redo_limit_bytes=1e9 *40
 --

@@ -1,9 +1,10 @@
 -- title: A replica is late
 -- severity: warning
 -- section: database
--- says: {name} of {server} was up to {lag:s} behind, for {late_s:s} more than five seconds.
+-- message: {name} of {server} was up to {lag:s} behind, for {late_s:s} more than five seconds.
 -- advice: See which stage lags (fenxi ask db-replication): sent is the network, flushed the replica's disk, applied a single process there or a conflict with a query.
 -- ask: db-replication
+-- world: database
 -- yes: db_replication server=localhost name=standby role=sends replay_lag_s=20 *30
 -- no: db_replication server=localhost name=standby role=sends replay_lag_s=0.4 *30
 --

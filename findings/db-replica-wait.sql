@@ -1,12 +1,13 @@
 -- title: Commits wait for a replica
 -- severity: warning
 -- section: database
--- says: Waiting for a replica to confirm is {share:%} of the DB time of {server}: {waiting} sessions on average, {log} for its own log.
+-- message: Waiting for a replica to confirm is {share:%} of the DB time of {server}: {waiting} sessions on average, {log} for its own log.
 -- advice: See what the replica does (fenxi ask db-replication: lag of write, flush and replay; record it with --on) and the round-trip time to it (one for each commit). Commit more rows at once. Confirming sooner (synchronous_commit=remote_write) or by any of several replicas is a decision of the owner of the data.
 -- ask: db-replication
 -- explains: db-commit-wait, threads-take-turns
 -- part: commit
 -- impact: share of the DB time
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity=commit wait_class=IPC wait_event=SyncRep kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=commit wait_class=IO wait_event=WALSync kind=client measured=sampled time=0.5 *60

@@ -1,9 +1,10 @@
 -- title: Many transactions are rolled back
 -- severity: warning
 -- section: database
--- says: {share:%} of the transactions of {name} were rolled back, {rate:/s}.
+-- message: {share:%} of the transactions of {name} were rolled back, {rate:/s}.
 -- advice: See the server's log for errors, conflicts of serialization and deadlocks. Harmless where an application ends read-only transactions by a rollback, as some pools do.
 -- ask: db-throughput
+-- world: database
 -- yes: db server=localhost database=shop commits_per_s=80 rollbacks_per_s=20 *40
 -- no: db server=localhost database=shop commits_per_s=800 rollbacks_per_s=2 *40
 --

@@ -1,10 +1,11 @@
 -- title: A statement examines many rows for few
 -- severity: info
 -- section: database
--- says: On {server} {examined:/s} rows were examined for {returned:/s} returned or changed, by {statement}.
+-- message: {examined:/s} rows were examined for {returned:/s} returned or changed on {server}, by {statement}.
 -- advice: An index on what it searches for would find the rows at once; see its plan. Normal for sums and counts over many rows.
 -- ask: db-per-statement-cost
 -- explains: one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue, db-cpu-bound, db-run-queue, db-one-statement
+-- world: database
 -- yes: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=20 time=0.8 rows_per_s=20 rows_examined_per_s=400000 dt=10 *6
 -- no: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=20 time=0.8 rows_per_s=2000 rows_examined_per_s=400000 dt=10 *6
 --

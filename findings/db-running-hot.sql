@@ -1,12 +1,13 @@
 -- title: Many sessions run at once
 -- severity: info
 -- section: database
--- says: For {hot_s:s} more than 25 sessions of {server} were active, {most} at most.
+-- message: For {hot_s:s} more than 25 sessions of {server} were active, {most} at most.
 -- advice: Beyond some sessions for each CPU throughput falls and latency grows: see what they wait for (fenxi ask db-time), and limit them with a pool.
 -- ask: db-activity
 -- kind: symptom
 -- names: statement, db-wait
 -- causes: db-lock-waits (locks), db-contention (latches), db-run-queue (a queue for CPUs), db-one-statement (one statement)
+-- world: database
 -- yes: db server=localhost samples=10 active_sampled=40 *30
 -- no: db server=localhost samples=10 active_sampled=12 *30
 --

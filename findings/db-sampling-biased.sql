@@ -1,9 +1,10 @@
 -- title: Samples of sessions miss most of the load
 -- severity: info
 -- section: database
--- says: Samples saw {sampled} active sessions of {server} on average, which itself counted {counted}.
+-- message: Samples saw {sampled} active sessions of {server} on average, which itself counted {counted}.
 -- advice: Statements are shorter than the sampler's own wait for a CPU. Trust the kernel's CPU time and the statements' times; samples only split the rest.
 -- ask: db-activity
+-- world: database
 -- yes: db server=localhost samples=10 active_sampled=0.3 *40
 -- yes: db server=localhost database=shop db_time=1.0 *40
 -- no: db server=localhost samples=10 active_sampled=0.9 *40

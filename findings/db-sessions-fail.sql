@@ -1,9 +1,10 @@
 -- title: Connections are refused or end by errors
 -- severity: warning
 -- section: database
--- says: {failed} sessions of {server} were refused or ended by an error, {killed} were terminated, of {connects} that began.
+-- message: {failed} sessions of {server} were refused or ended by an error, {killed} were terminated, of {connects} that began.
 -- advice: See the server's log: out of connections, wrong passwords, timeouts, memory. Clients that try again add to the load.
 -- ask: db-connections
+-- world: database
 -- yes: db server=localhost database=shop sessions_fatal=2 connects_per_s=5 *30
 -- no: db server=localhost database=shop sessions_fatal=1 connects_per_s=50 *30
 --

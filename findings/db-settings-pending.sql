@@ -1,7 +1,7 @@
 -- title: Changed settings wait for a restart
 -- severity: info
 -- section: database
--- says: {server} does not run with what its files say: {settings} wait for a restart.
+-- message: {server} does not run with what its files say: {settings} wait for a restart.
 -- advice: The figures are those of the old values. Restart the server before a measurement.
 -- ask: db-settings
 -- world: database

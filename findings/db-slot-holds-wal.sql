@@ -1,9 +1,10 @@
 -- title: A replication slot keeps the log
 -- severity: warning
 -- section: database
--- says: Slot {name} of {server} keeps {kept:B} of log, is {state}.
+-- message: Slot {name} of {server} keeps {kept:B} of log, is {state}.
 -- advice: No consumer reads it, and the log fills the disk: start its consumer again, or drop the slot. max_slot_wal_keep_size limits it.
 -- ask: db-replication
+-- world: database
 -- yes: db_replication server=localhost name=old role=slot active=no retained_bytes=5e9 wal_status=extended *3
 --
 -- yes: db_replication server=localhost name=old role=slot active=yes retained_bytes=5e7 wal_status=lost *3

@@ -1,10 +1,11 @@
 -- title: Sorts of a database server exceed their buffer
 -- severity: info
 -- section: database
--- says: {server} sorted {sorts:/s} times and merged sorted parts from temporary files {passes:/s} times. Statements that merge are {share:%} of the time in statements, the first of them: {statement}.
+-- message: {server} sorted {sorts:/s} times and merged sorted parts from temporary files {passes:/s} times. Statements that merge are {share:%} of the time in statements, the first of them: {statement}.
 -- advice: Sort less: an index in the order wanted, fewer or shorter columns, LIMIT. Or raise sort_buffer_size for the sessions that need it (each sort of each session takes that much), not for all. Normal for reports. Mistaken for slow disks and for CPU that the statement needs anyway.
 -- ask: db-statements
 -- impact: share of the statements' time
+-- world: database
 -- yes: db server=localhost samples=10 sorts_per_s=2 sort_merge_passes_per_s=9 *40
 -- yes: db_statement server=localhost digest=a statement="SELECT a ORDER BY b" calls_per_s=2 time=1.5 sort_merge_passes_per_s=9 dt=10 *4
 -- yes: db_statement server=localhost digest=b statement="SELECT b" calls_per_s=50 time=0.5 sort_merge_passes_per_s=0 dt=10 *4

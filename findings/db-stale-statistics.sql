@@ -1,11 +1,12 @@
 -- title: The planner's statistics are older than most rows
 -- severity: warning
 -- section: database
--- says: {modified} rows of {relation} ({server}) have changed since it was analyzed, it has {live}; each of {scans:/s} searches of its index {index} reads {entries} entries.
+-- message: {modified} rows of {relation} ({server}) have changed since it was analyzed, it has {live}; each of {scans:/s} searches of its index {index} reads {entries} entries.
 -- advice: The planner does not know these rows and takes the wrong index or join: ANALYZE the table after it was filled, and see why autovacuum does not (autovacuum_analyze_scale_factor, a table that was just loaded, autovacuum = off).
 -- ask: db-hot-indexes
 -- part: on CPU; run queue; user I/O
 -- explains: db-one-statement, db-run-queue, db-cpu-bound, one-cpu-saturated, one-thread-saturated, cpu-pressure, cpu-queue
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.purchase modified_since_analyze=60000 live_rows=120000 dt=10 *2
 -- yes: db_index server=localhost database=shop relation=public.purchase index_name=purchase_state scans_per_s=50 entries_read_per_s=3000000 dt=10 *2
 -- no: db_table server=localhost database=shop relation=public.purchase modified_since_analyze=60000 live_rows=120000 dt=10 *2

@@ -1,9 +1,10 @@
 -- title: Queries on a standby are cancelled
 -- severity: warning
 -- section: database
--- says: {name} cancelled {n} statements because they conflict with recovery.
+-- message: {name} cancelled {n:statement|statements} for conflicts with recovery.
 -- advice: Set hot_standby_feedback, or a longer max_standby_streaming_delay: the first keeps dead rows on the primary, the second makes the standby late.
 -- ask: db-replication
+-- world: database
 -- yes: db server=localhost database=shop conflicts=1 *3
 -- no: db server=localhost database=shop conflicts=0 *30
 --

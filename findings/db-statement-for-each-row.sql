@@ -1,12 +1,13 @@
 -- title: A statement is executed for each row
 -- severity: warning
 -- section: database
--- says: Each transaction executes {times} times, for {rows} row each time: {statement}.
+-- message: Each transaction executes {times} times, for {rows} row each time: {statement}.
 -- advice: Ask for all rows at once (a join, IN with a list, an array), insert several rows a statement, or fetch many rows from a cursor: each statement costs a round trip, and its own work in the driver and in the server. Object mappers do so where related objects are loaded one by one (N+1).
 -- ask: db-statements
 -- part: on CPU; run queue; round trips; idle in transaction; client, network; waiting for the driver; driver on CPU
 -- impact: share of the statements
 -- explains: db-client-slow, db-unexplained-cpu, db-idle-in-transaction, db-run-queue, db-cpu-bound, load-driver-saturated, sys-time-high, cpu-pressure, cpu-queue
+-- world: database
 -- yes: load generator=g clients=4 transactions_per_s=100 requests_per_s=4100 latency_mean_ms=9 *20
 -- yes: db_statement server=localhost digest=a statement="SELECT count(*) FROM line WHERE purchase = ?" calls_per_s=100 rows_per_s=100 time=0.02 dt=10 *2
 -- yes: db_statement server=localhost digest=b statement="SELECT note FROM line WHERE id = ?" calls_per_s=4000 rows_per_s=4000 time=0.2 dt=10 *2

@@ -1,10 +1,11 @@
 -- title: The server forgot statements
 -- severity: info
 -- section: database
--- says: {server} evicted {n} statements from its statistics: their calls are missing from all sums.
+-- message: {server} evicted {n:statement|statements} from its statistics: their calls are missing from all sums.
 -- advice: Raise pg_stat_statements.max (or performance_schema_digests_size), and use placeholders: statements that differ only in literals the server cannot fold fill the table.
 -- ask: db-unexplained
 -- comparison: warn
+-- world: database
 -- yes: db server=localhost statements_lost=40 *3
 -- no: db server=localhost statements_lost=0 *30
 --

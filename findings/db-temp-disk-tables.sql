@@ -1,9 +1,10 @@
 -- title: Internal temporary tables go to disk
 -- severity: warning
 -- section: database
--- says: {share:%} of the internal temporary tables of {server} were made on disk, {rate:/s}.
+-- message: {share:%} of the internal temporary tables of {server} were made on disk, {rate:/s}.
 -- advice: Look for GROUP BY, DISTINCT and UNION over large or text columns; raise tmp_table_size and max_heap_table_size together, or add an index in the order wanted.
 -- ask: db-statements
+-- world: database
 -- yes: db server=localhost temp_tables_per_s=20 temp_disk_tables_per_s=10 *40
 -- no: db server=localhost temp_tables_per_s=200 temp_disk_tables_per_s=10 *40
 --

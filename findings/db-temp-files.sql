@@ -1,9 +1,10 @@
 -- title: A database sorts or hashes on disk
 -- severity: warning
 -- section: database
--- says: {name} wrote {rate:B/s} to temporary files, {total:B} in total.
+-- message: {name} wrote {rate:B/s} to temporary files, {total:B} in total.
 -- advice: Sorts and hashes exceed memory: raise work_mem (or tmp_table_size) for the statements that need it, or add an index. Normal for reports and index builds.
 -- ask: db-statements
+-- world: database
 -- yes: db server=localhost database=shop temp_bytes_per_s=4e7 *30
 -- no: db server=localhost database=shop temp_bytes_per_s=2000 *30
 -- 1 MiB a second on average. A server's own row is the sum of its databases.

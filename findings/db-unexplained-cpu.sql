@@ -1,9 +1,10 @@
 -- title: Statements explain less than half of a database server's CPU
 -- severity: info
 -- section: database
--- says: The sessions of {server} used {cpu:CPU}; all statements together account for {counted:CPU} at most.
+-- message: The sessions of {server} used {cpu:CPU}; all statements together account for {counted:CPU} at most.
 -- advice: The rest is parsing, planning, the protocol and connecting: use prepared statements, fewer round trips and a pool; profile the server (fenxi trace profile). Statements that the server does not count, such as prepared ones of MariaDB, are in it too.
 -- ask: db-unexplained
+-- world: database
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1.3 *60
 -- yes: db_statement server=localhost digest=a statement="SELECT a" calls_per_s=9000 time=0.24 dt=10 *6
 -- no: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1.3 *60

@@ -1,9 +1,10 @@
 -- title: An index only costs
 -- severity: info
 -- section: database
--- says: {index} of {server} has {size:B}, its table had {writes:/s} rows written, and nothing used it in {seen_s:s}.
+-- message: {index} of {server} has {size:B}, its table had {writes:/s} rows written, and nothing used it in {seen_s:s}.
 -- advice: Each write maintains it. Look at a whole week and at replicas before dropping it: reports of a month's end may need it.
 -- ask: db-unused-indexes
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.orders rows_inserted_per_s=100 dt=10 *70
 -- yes: db_index server=localhost database=shop relation=public.orders index_name=orders_old scans_per_s=0 size_bytes=5e7 is_unique=no is_valid=yes dt=10 *70
 -- no: db_table server=localhost database=shop relation=public.orders rows_inserted_per_s=100 dt=10 *70

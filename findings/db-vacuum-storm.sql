@@ -1,9 +1,10 @@
 -- title: A table is vacuumed or analyzed again and again
 -- severity: warning
 -- section: database
--- says: {relation} of {server} was vacuumed {vacuums} times and analyzed {analyzes} times in {seen_s:s}; {workers} autovacuum workers were at work on average.
+-- message: {relation} of {server} was vacuumed {vacuums:time|times} and analyzed {analyzes:time|times} in {seen_s:s}; {workers} autovacuum workers were at work on average.
 -- advice: Each reads the table, and writes what it cleans: raise its scale factors, autovacuum_naptime and autovacuum_vacuum_cost_delay, or let a job run less often. A queue of a few rows needs it.
 -- ask: db-vacuum
+-- world: database
 -- yes: db_table server=localhost database=shop relation=public.item live_rows=200000 vacuums=3 analyzes=3 dt=10 *2
 -- yes: db_table server=localhost database=shop relation=public.other live_rows=200000 vacuums=0 analyzes=0 dt=10 *2
 -- no: db_table server=localhost database=shop relation=public.item live_rows=200000 vacuums=1 analyzes=1 dt=10 *6

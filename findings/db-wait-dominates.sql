@@ -1,13 +1,14 @@
 -- title: One class of waits dominates DB time
 -- severity: warning
 -- section: database
--- says: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
+-- message: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
 -- advice: Continue with what causes it: for user io the tables, indexes and statements that read (fenxi ask db-hot-objects), the disks, and the size of the cache; for ipc parallel plans. Locks, commits and contention have separate findings.
 -- ask: db-waits
 -- kind: symptom
 -- impact: share of the DB time
 -- names: statement, file
 -- causes: db-reads-slow (slow reads), disk-saturated (a disk that is full), db-cache-hit-low (a small cache), db-one-statement (one statement)
+-- world: database
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity="user io" wait_class=IO wait_event=DataFileRead kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=1 *60

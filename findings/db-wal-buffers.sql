@@ -1,9 +1,10 @@
 -- title: The log buffers are too small
 -- severity: warning
 -- section: database
--- says: The log buffers of {server} were full {rate:/s}.
+-- message: The log buffers of {server} were full {rate:/s}.
 -- advice: A session that finds them full writes the log itself: raise wal_buffers (PostgreSQL) or innodb_log_buffer_size.
 -- ask: db-wal
+-- world: database
 -- yes: db_wal server=localhost buffers_full_per_s=40 *40
 -- no: db_wal server=localhost buffers_full_per_s=0.5 *40
 --

@@ -1,9 +1,10 @@
 -- title: A database approaches transaction wraparound
 -- severity: warning
 -- section: database
--- says: The oldest unfrozen row of {name} is {age} transactions old; writes stop near 2.1 billion.
+-- message: The oldest unfrozen row of {name} is {age} transactions old; writes stop near 2.1 billion.
 -- advice: Let VACUUM freeze (not FULL), after ending what holds old snapshots: long transactions, prepared ones, replication slots. fenxi ask db-freeze names the tables.
 -- ask: db-freeze
+-- world: database
 -- yes: db server=localhost database=shop xid_age=1.2e9 *3
 -- no: db server=localhost database=shop xid_age=1.9e8 *3
 --

@@ -1,9 +1,10 @@
 -- title: An old snapshot prevents the removal of dead rows
 -- severity: warning
 -- section: database
--- says: The oldest snapshot of {server} is {age} transactions old.
+-- message: The oldest snapshot of {server} is {age} transactions old.
 -- advice: No VACUUM removes rows that died since: end the session that holds it (fenxi ask db-long-transactions), or look for prepared transactions and replication slots.
 -- ask: db-long-transactions
+-- world: database
 -- yes: db server=localhost oldest_xmin_transactions=3e6 *30
 -- no: db server=localhost oldest_xmin_transactions=2000 *30
 --

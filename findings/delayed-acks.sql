@@ -1,7 +1,7 @@
 -- title: Requests wait for delayed acknowledgements
 -- severity: warning
 -- section: network
--- says: {delayed:/s} segments were acknowledged only when a timer ran out (some 40 ms), {share:%} of those received{place}.
+-- message: {delayed:/s} segments were acknowledged only when a timer ran out (some 40 ms), {share:%} of those received{place}.
 -- advice: One side sends a message in small pieces and waits for the acknowledgement of the first (Nagle's algorithm), the other waits for more to send it along. Write each message at once (writev, buffering), or set TCP_NODELAY on the sender.
 -- ask: tcp-health
 -- explains: waits-for-peer

@@ -1,7 +1,7 @@
 -- title: Allocations stall in direct reclaim
 -- severity: warning
 -- section: memory
--- says: For {bad_s:s} of {seen_s:s} tasks reclaimed memory themselves, scanning at most {worst:/s} pages.
+-- message: For {bad_s:s} of {seen_s:s} tasks reclaimed memory themselves, scanning at most {worst:/s} pages.
 -- advice: Background reclaim cannot keep up with the allocation rate. Check vm.min_free_kbytes, cgroup memory limits, and what fills the page cache.
 -- ask: memory-pressure
 -- impact: bad_s / seen_s of the time

@@ -1,7 +1,7 @@
 -- title: A disk reported errors
 -- severity: critical
 -- section: disk
--- says: {device} reported {n} errors.
+-- message: {device} reported {n:error|errors}.
 -- advice: Check the kernel log and the device's health (smartctl, nvme smart-log) before trusting any figure of this run, and back up its data.
 -- ask: hot-disks
 -- yes: disk device=sda class=disk errors=0 *20

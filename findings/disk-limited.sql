@@ -1,7 +1,7 @@
 -- title: A program waits for disks that have nothing to do
 -- severity: warning
 -- section: disk
--- says: {waiting} threads of {comm} waited for a disk on average, {share:%} of their time, while the busiest disk ({device}) was busy {util:%} of the time with {moved:B/s}.
+-- message: {waiting} threads of {comm} waited for a disk on average, {share:%} of their time, while the busiest disk ({device}) was busy {util:%} of the time with {moved:B/s}.
 -- advice: Something holds the requests back before the disk: a limit of the cgroup (io.max, blkio.throttle.*), of the volume or the hypervisor (IOPS and bandwidth of a cloud disk), or a layer without its own figures (loop, dm, network). See the limits of its cgroup and the plan of the volume.
 -- ask: hot-disks
 -- explains: programs-wait-disk, writes-wait-flush, writes-throttled, io-pressure, flush-waits, reads-past-cache

@@ -1,7 +1,7 @@
 -- title: Another program uses the disk
 -- severity: warning
 -- section: disk
--- says: {comm} read and wrote {moved:B/s}, {of_all:%} of what all programs did, while {waiting} {victim} waited for the disk.
+-- message: {comm} read and wrote {moved:B/s}, {of_all:%} of what all programs did, while {waiting} {victim} waited for the disk.
 -- advice: Move the other program to another disk or another time, or limit it (io.max or io.weight of its cgroup, ionice). Backups, imports and compactions are the usual ones.
 -- ask: hot-disks
 -- comparison: warn
@@ -35,15 +35,13 @@
 -- Two thirds of all bytes, 10 MB a second and more, by programs that are not measured; the measured one waits for a disk for two tenths
 -- of a thread and a quarter of its time. A parent has the bytes of its children when they end, so that a script is listed beside what it
 -- starts. That both use the same disk is not known: what it explains comes after it all the same.
-WITH spans AS (
-    SELECT run, host, sum(dt) AS seen_s FROM sched GROUP BY run, host
-), programs AS (
+WITH programs AS (
     SELECT w.run, w.host, 'threads of ' || arg_max(w.comm, w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')) AS victim,
         coalesce(sum(w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')), 0) AS waiting, sum(w.threads) FILTER (w.wait NOT IN ('poll', 'accept', 'child', 'sleep')) AS at_work
     FROM thread_wait_mean w JOIN measured_process m ON m.run = w.run AND m.host = w.host AND m.pid = w.pid
     GROUP BY w.run, w.host
 ), sessions AS (
-    SELECT run, host, 'sessions of ' || any_value(server) AS victim, coalesce(sum(sessions) FILTER (class IN ('commit', 'user io', 'system io')), 0) AS waiting, sum(sessions) AS at_work
+    SELECT run, host, 'sessions of ' || coalesce(any_value(server), 'the server') AS victim, coalesce(sum(sessions) FILTER (class IN ('commit', 'user io', 'system io')), 0) AS waiting, sum(sessions) AS at_work
     FROM db_session_share SEMI JOIN measured_process USING (run, host) WHERE in_db_time
     GROUP BY run, host
 ), victims AS (
@@ -65,7 +63,7 @@ WITH spans AS (
 )
 SELECT o.run, o.host, o.comm, o.others / s.seen_s AS moved, 100 * o.others / o.all_moved AS of_all, steady(v.waiting) AS waiting, v.victim, 100 * v.waiting / v.at_work AS share
 FROM named o
-JOIN spans s ON s.run = o.run AND s.host = o.host
+JOIN host_span s ON s.run = o.run AND s.host = o.host
 JOIN victims v ON v.run = o.run AND v.host = o.host
 WHERE o.others / s.seen_s >= 1e7 AND o.others >= 0.66 * o.all_moved AND v.waiting >= 0.2 AND v.waiting >= 0.25 * v.at_work AND s.seen_s >= 3
 ORDER BY o.others DESC, o.run, o.host

@@ -1,7 +1,7 @@
 -- title: The queue of a disk is deep
 -- severity: info
 -- section: disk
--- says: {device} had {depth} requests in flight on average, with a latency of {mean_ms:ms}.
+-- message: {device} had {depth} requests in flight on average, with a latency of {mean_ms:ms}.
 -- advice: Latency is queue depth divided by throughput (Little's law): at saturation, half the queue is half the latency. A throughput-oriented load may queue like this on purpose.
 -- ask: hot-disks
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: A disk is saturated
 -- severity: warning
 -- section: disk
--- says: {device} was at least 95 % busy for {full_s:s} of {seen_s:s}, {queued}.
+-- message: {device} was at least 95 % busy for {full_s:s} of {seen_s:s}, {queued}.
 -- advice: Requests queue for the device: check who issues them, and whether latency grew meanwhile. A parallel device (SSD, array) may not be saturated at 100 %; judge it by its latency.
 -- ask: disk-util
 -- explains: disk-queue, disk-slow, io-pressure

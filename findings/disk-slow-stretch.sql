@@ -1,7 +1,7 @@
 -- title: A disk had a latency spike
 -- severity: warning
 -- section: disk
--- says: {device} reached a mean latency of {worst_ms:ms} and exceeded {limit_ms:ms} for {slow_s:s} of {seen_s:s}; its median is {usual_ms:ms}.
+-- message: {device} reached a mean latency of {worst_ms:ms} and exceeded {limit_ms:ms} for {slow_s:s} of {seen_s:s}; its median is {usual_ms:ms}.
 -- advice: Find out what happened then: a burst of writes, writeback of dirty pages, a checkpoint, a noisy neighbour on shared storage. Zoom into the charts of the report.
 -- ask: disk-latency
 -- part: block I/O

@@ -1,7 +1,7 @@
 -- title: Disk latency is high
 -- severity: warning
 -- section: disk
--- says: {device} served {requests} requests with a mean latency of {mean_ms:ms}.
+-- message: {device} served {requests:request|requests} with a mean latency of {mean_ms:ms}.
 -- advice: Compare with what the device should do: some milliseconds for a hard disk, well below one for flash. Background writes in a deep queue may be slow without delaying anything.
 -- ask: slow-disks
 -- part: block I/O

@@ -1,7 +1,7 @@
 -- title: A database is cached twice (double buffering)
 -- severity: info
 -- section: memory
--- says: {kind} at {place} has a buffer pool of {pool:B}, and the page cache holds {cached:B} of its data files too.
+-- message: {kind} at {place} has a buffer pool of {pool:B}, and the page cache holds {cached:B} of its data files too.
 -- advice: The same pages occupy memory twice. Give the memory to one cache: O_DIRECT (innodb_flush_method) for MariaDB, larger or smaller shared_buffers for PostgreSQL, which always reads through the page cache.
 -- ask: memory-breakdown
 -- yes: page_cache kind=mariadb place=/data pool_bytes=8e9 cached_bytes=6e9 buffered_files=40 *3

@@ -1,7 +1,7 @@
 -- title: Settings changed during the run
 -- severity: info
 -- section: facts
--- says: {fact} changed: {change}.
+-- message: {fact} changed: {change}.
 -- advice: Start and end of this run are not the same system; a comparison may need a window that excludes one of them.
 -- ask: what-changed
 -- comparison: warn

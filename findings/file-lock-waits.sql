@@ -1,7 +1,7 @@
 -- title: Programs wait for a lock on a file
 -- severity: warning
 -- section: process
--- says: {waiting} processes of {comm} waited for a file lock (flock or fcntl) on average, {share:%} of its threads' time.
+-- message: {waiting} processes of {comm} waited for a file lock (flock or fcntl) on average, {share:%} of its threads' time.
 -- advice: Another process holds the lock: `lslocks` names it and the file. Let it hold the lock for less, or lock parts of the file.
 -- ask: thread-waits
 -- explains: one-cpu-saturated, one-thread-saturated

@@ -1,7 +1,7 @@
 -- title: A program is blocked on a remote or user-space file system
 -- severity: warning
 -- section: disk
--- says: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
 -- advice: FUSE, NFS or SMB: each call that its cache does not answer is a round trip to the server. See what is mounted (fenxi ask fs-usage), record the server as well, cache more (attribute timeouts, actimeo), ask for more at once (rsize, wsize, larger reads), or work on a local copy.
 -- ask: thread-waits
 -- explains: io-pressure, programs-wait-disk

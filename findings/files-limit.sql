@@ -1,7 +1,7 @@
 -- title: A program has reached its limit of open files
 -- severity: warning
 -- section: process
--- says: {comm} (process {pid}) had {held} of {most} file descriptors open, for {held_s:s}.
+-- message: {comm} (process {pid}) had {held} of {most} file descriptors open, for {held_s:s}.
 -- advice: From there on open, accept and socket fail (EMFILE): connections wait or are refused, and a server may spin. Close what is not used (see what it has open: `ls -l /proc/PID/fd`), or raise the limit: `ulimit -n`, LimitNOFILE of a systemd unit, /etc/security/limits.conf.
 -- ask: top-processes
 -- explains: program-sleeps, listen-overflows, waits-for-peer, connects-wait, load-errors, sys-time-high, command-failed

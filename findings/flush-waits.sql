@@ -1,7 +1,7 @@
 -- title: Flushes to stable storage are slow
 -- severity: warning
 -- section: disk
--- says: {device} did {flushes:/s} flushes with a mean latency of {mean_ms:ms}.
+-- message: {device} did {flushes:/s} flushes with a mean latency of {mean_ms:ms}.
 -- advice: Commits wait for flushes: use group commit, storage with a protected write cache, or a faster device for the log. Harmless if nothing waits for fsync.
 -- ask: disk-latency
 -- explains: db-commit-wait

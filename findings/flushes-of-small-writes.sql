@@ -1,12 +1,13 @@
 -- title: Small writes are flushed one by one
 -- severity: warning
 -- section: disk
--- says: {device} did {flushes:/s} flushes to stable storage for {writes:/s} writes of {size:B} on average, and was busy {util:%} of the time.
+-- message: {device} did {flushes:/s} flushes to stable storage for {writes:/s} writes of {size:B} on average, and was busy {util:%} of the time.
 -- advice: Each flush waits for the device. Make several writes durable at once: a larger batch or transaction, group commit, one fsync at the end. Who waits is in `fenxi ask thread-waits`.
 -- ask: disk-util
 -- explains: io-pressure, small-io, writes-wait-flush
 -- part: commit; system I/O
 -- impact: util of the time
+-- world: not storage bench
 -- yes: disk device=sda class=disk flushes_per_s=900 writes_per_s=2000 write_bytes_per_s=9000000 util=60 *20
 -- no: disk device=sda class=disk flushes_per_s=5 writes_per_s=2000 write_bytes_per_s=9000000 util=60 *20
 --

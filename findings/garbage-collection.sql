@@ -1,7 +1,7 @@
 -- title: A runtime collects garbage much of the time
 -- severity: warning
 -- section: process
--- says: The garbage collector of {comm} (process {pid}) used {used:CPU}, {share:%} of the program's CPU time.
+-- message: The garbage collector of {comm} (process {pid}) used {used:CPU}, {share:%} of the program's CPU time.
 -- advice: The heap is small for what is alive, or much is made and thrown away: a larger heap (-Xmx, DOTNET_GCHeapHardLimit) costs memory and fewer collections; see what allocates with the runtime's own profiler. Threads of the program stand still while some collectors work.
 -- ask: top-processes
 -- impact: share of the program's CPU time

@@ -1,7 +1,7 @@
 -- title: The CPU frequency governor is not `performance`
 -- severity: warning
 -- section: facts
--- says: The CPU frequency governor is {governor} (driver {driver}).
+-- message: The CPU frequency governor is {governor} (driver {driver}).
 -- advice: Short bursts run at a low frequency until the governor reacts, so that results depend on what ran before: set `performance` for measurements. With intel_pstate and amd-pstate-epp, `powersave` also reaches full speed, but later.
 -- ask: facts
 -- kind: measurement

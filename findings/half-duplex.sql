@@ -1,7 +1,7 @@
 -- title: A link runs at half duplex
 -- severity: warning
 -- section: network
--- says: {interface} runs at half duplex and {speed:Mbit/s}.
+-- message: {interface} runs at half duplex and {speed:Mbit/s}.
 -- advice: Usually one end auto-negotiates and the other does not: enable auto-negotiation on both. Otherwise expect collisions and a fraction of the speed.
 -- ask: busiest-interfaces
 -- yes: net interface=eth0 class=physical duplex=half speed_mbps=100 rx_packets_per_s=10 *3

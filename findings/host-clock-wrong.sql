@@ -1,7 +1,7 @@
 -- title: The clock of a host is set differently
 -- severity: info
 -- section: facts
--- says: The clock of this host differs by {offset_s:s} from the recorder's.
+-- message: The clock of this host differs by {offset_s:s} from the recorder's.
 -- advice: Moments of the run are corrected; times in logs of that host are not. Synchronise the clocks (chrony, systemd-timesyncd) before reading logs of several hosts side by side.
 -- ask: hosts
 -- yes: agent host=db1 clock_offset_s=-3 clock_uncertainty_s=0.001 *10

@@ -1,7 +1,7 @@
 -- title: A host differs from its peers
 -- severity: warning
 -- section: result
--- says: {resource} of this host: {mean:%} where the {others} other hosts with the role {role} had {typical:%}, all the time.
+-- message: {resource} of this host: {mean:%} where the {others} other hosts with the role {role} had {typical:%}, all the time.
 -- advice: Hosts of one role get the same work and should be as full as each other. More on one of them: an uneven share of the work (a balancer, a hot shard), something else that runs there, slower hardware or other settings. See what the facts say (fenxi ask hosts-facts), and what runs there (fenxi ask top-processes).
 -- ask: hosts-compared
 -- yes: text host=a topic=host name=role phase=start value=server

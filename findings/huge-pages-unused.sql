@@ -1,7 +1,7 @@
 -- title: Reserved huge pages are unused
 -- severity: warning
 -- section: memory
--- says: {unused:B} of reserved huge pages were never used: {share:%} of memory, unavailable to everything else.
+-- message: {unused:B} of reserved huge pages were never used: {share:%} of memory, unavailable to everything else.
 -- advice: Reserve fewer (vm.nr_hugepages), or let the program use them: a database needs its setting (huge_pages, large-pages) and permission to lock memory.
 -- ask: memory-breakdown
 -- yes: mem total_bytes=64e9 huge_total_bytes=32e9 huge_free_bytes=32e9 *30

@@ -1,7 +1,7 @@
 -- title: A network interface loses packets
 -- severity: warning
 -- section: network
--- says: {interface} lost {lost} packets ({lost_share:%} of all): {damaged} damaged, {dropped} dropped.
+-- message: {interface} lost {lost:packet|packets} ({lost_share:%} of all): {damaged} damaged, {dropped} dropped.
 -- advice: Damaged packets point at cable, optics or duplex; drops at buffers that are too small or a CPU that is too slow (see ethtool -S). Drops of protocols without a listener are harmless.
 -- ask: net-errors
 -- yes: net interface=eth0 class=physical rx_packets_per_s=1000 tx_packets_per_s=1000 rx_drops_per_s=5 rx_errors_per_s=1 *30

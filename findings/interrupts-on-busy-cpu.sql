@@ -1,7 +1,7 @@
 -- title: Interrupts hit the CPU of the busiest process
 -- severity: warning
 -- section: interrupt
--- says: CPU {cpu} handled {share:%} of all device interrupts ({rate:/s}), and {comm} (process {pid}, {used:%} of a CPU) ran there in {there:%} of its samples.
+-- message: CPU {cpu} handled {share:%} of all device interrupts ({rate:/s}), and {comm} (process {pid}, {used:%} of a CPU) ran there in {there:%} of its samples.
 -- advice: Interrupts and the process compete for the CPU: spread the interrupts (irqbalance, smp_affinity, more queues), or move the process.
 -- ask: interrupts-by-cpu
 -- impact: taken of the CPU's time

@@ -1,7 +1,7 @@
 -- title: Tasks stalled for I/O
 -- severity: warning
 -- section: disk
--- says: For {stalled:%} of the time some task waited for storage{measured}.
+-- message: For {stalled:%} of the time some task waited for storage{measured}.
 -- advice: Check which disk was busy or slow and which processes read and write. Backups and bulk loads wait for storage by nature.
 -- ask: pressure-timeline
 -- kind: symptom
@@ -23,12 +23,16 @@
 -- no: pressure resource=io some=3 full=2 *30
 --
 -- no: pressure resource=cpu some=45 full=30 *30
+--
+-- no: sched blocked=1 dt=5 *2
+-- no: sched blocked=0 dt=5 *2 @10
 -- A fifth of the run for one task is worth a look; when all were stalled for half of it, the machine did little else.
 -- Where there is no pressure, the tasks that were blocked at the end of each interval are a rough measure: they must be there at least
--- two times of five. The iowait of the CPUs is the lower bound of it.
+-- two times of five, and three times in all. The iowait of the CPUs is the lower bound of it.
 -- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
 WITH hosts AS (
-    SELECT run, host, source, wmean(stalled, dt) AS stalled, wmean(all_stalled, dt) AS all_stalled, sum(dt) AS seen_s
+    SELECT run, host, source, wmean(stalled, dt) AS stalled, wmean(all_stalled, dt) AS all_stalled, sum(dt) AS seen_s,
+        count(*) FILTER (WHERE stalled > 0) AS looks
     FROM disk_stall
     GROUP BY run, host, source
 ), waiting AS (
@@ -40,5 +44,5 @@ SELECT p.run, p.host, stalled,
         ELSE ' at least: so long CPUs were idle for it (iowait)' END AS measured,
     source, all_stalled, CASE WHEN m.disk < 5 THEN 'info' WHEN all_stalled >= 50 THEN 'critical' ELSE 'warning' END AS severity
 FROM hosts p LEFT JOIN waiting w ON w.run = p.run AND w.host = p.host LEFT JOIN measured_wait m ON m.run = p.run AND m.host = p.host
-WHERE stalled >= CASE source WHEN 'blocked' THEN 40 ELSE 20 END AND seen_s >= 3
+WHERE stalled >= CASE source WHEN 'blocked' THEN 40 ELSE 20 END AND seen_s >= 3 AND (source <> 'blocked' OR looks >= 3)
 ORDER BY stalled DESC, p.run, p.host

@@ -1,7 +1,7 @@
 -- title: Threads wait for a lock of the kernel
 -- severity: warning
 -- section: process
--- says: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
 -- advice: They change one thing of the kernel at once: the map of one address space (mmap, munmap, page faults of many threads), one directory, or one file. Share it less: fewer maps (keep memory, an allocator with arenas), several directories or files. `fenxi record --source +profile` shows the path.
 -- ask: thread-waits
 -- explains: sys-time-high, context-switch-storm

@@ -1,7 +1,7 @@
 -- title: Lock contention in the kernel
 -- severity: warning
 -- section: cpu
--- says: {what} took {cost} while the kernel used {in_sys:%} of the CPUs.
+-- message: {what} took {cost} while the kernel used {in_sys:%} of the CPUs.
 -- advice: Kernel time without many system calls usually means lock contention: find the lock and its callers, use fewer threads, or partition what they share.
 -- ask: lock-contention
 -- impact: in_sys of the CPUs' time

@@ -1,7 +1,7 @@
 -- title: Accept queues overflow
 -- severity: warning
 -- section: network
--- says: {n} connections were dropped because an accept queue was full{place}.
+-- message: {n:connection was|connections were} dropped because an accept queue was full{place}.
 -- advice: The client retries after a second or more. Raise the listen backlog and net.core.somaxconn, and check why the server does not accept: usually its accepting thread is busy.
 -- ask: tcp-health
 -- explains: waits-for-peer, connects-wait

@@ -1,12 +1,13 @@
 -- title: Load comes in bursts
 -- severity: warning
 -- section: result
--- says: {peaks} times {generator} was asked for {most:/s} and more, {times} times the mean of {offered:/s}; {share:%} of all transactions came then, with a latency of {then_ms:ms} instead of {between_ms:ms}.
+-- message: {peaks} times {generator} was asked for {most:/s} and more, {times} times the mean of {offered:/s}; {share:%} of all transactions came then, with a latency of {then_ms:ms} instead of {between_ms:ms}.
 -- advice: Means hide it: within a burst there is more than the server can do, and what waits then is the latency. Spread what comes at the same second (timers, cron, retries without jitter), limit it at the entrance, or size the server for the burst.
 -- ask: load-throughput
 -- part: waiting for a connection; run queue; driver lag
 -- impact: share of the transactions
 -- explains: offered-rate-missed, cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound, load-late, load-stalls
+-- world: load
 -- yes: load generator=g offered_per_s=2000 transactions_per_s=2000 latency_mean_ms=60 @1
 -- yes: load generator=g offered_per_s=25 transactions_per_s=25 latency_mean_ms=1 @2
 -- yes: load generator=g offered_per_s=2000 transactions_per_s=2000 latency_mean_ms=60 @3

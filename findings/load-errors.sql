@@ -1,11 +1,12 @@
--- title: Transactions failed
+-- title: The load had errors
 -- severity: warning
 -- section: result
--- says: {generator} had {errors} errors, {share:%} of its transactions.
--- advice: Failed transactions often have a different latency and distort every figure. Check the generator's own output for the failures; retries after deadlocks may be intended.
+-- message: {generator} had {errors:error|errors}, {share:%} of what it sent.
+-- advice: What failed often has a different latency and distort every figure. Check the generator's own output for the failures; retries after deadlocks may be intended.
 -- ask: load-throughput
 -- comparison: warn
--- impact: share of the transactions
+-- impact: share of what was sent
+-- world: load
 -- yes: load generator=sysbench transactions_per_s=1000 errors_per_s=20 *30
 -- no: load generator=sysbench transactions_per_s=1000 errors_per_s=0 *30
 -- One in a thousand is where a p99.9 is made of them.

@@ -1,13 +1,14 @@
 -- title: Transactions start later than intended
 -- severity: warning
 -- section: result
--- says: {generator} started transactions {lag:ms} late on average.
+-- message: {generator} started transactions {lag:ms} late on average.
 -- advice: Clients or server cannot keep up with the offered rate: latencies that exclude this lag look better than what users would see (coordinated omission). Lower the rate or add clients.
 -- ask: load-throughput
 -- comparison: warn
 -- kind: symptom
 -- part: driver lag; waiting for a connection
 -- causes: load-driver-saturated (the generator itself), cpu-neighbour (another program)
+-- world: load
 -- yes: load generator=pgbench lag_ms=5 latency_mean_ms=4 *20
 -- yes: load generator=pgbench lag_ms=900 latency_mean_ms=4 *20 @20
 -- no: load generator=pgbench lag_ms=0.2 latency_mean_ms=4 *40

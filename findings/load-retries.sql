@@ -1,12 +1,13 @@
 -- title: Transactions are repeated
 -- severity: warning
 -- section: result
--- says: {generator} repeated {retries:/s} transactions, for {done:/s} that it completed.
+-- message: {generator} repeated {retries:/s} transactions, for {done:/s} that it completed.
 -- advice: They collide with each other (deadlocks, serialization failures, lock time-outs), and each repeat is the work once more: touch what is common last, in one order, or let one statement do it; see which errors the driver counted.
 -- ask: load-throughput
 -- impact: share of the work
 -- part: on CPU; run queue; lock; round trips
 -- explains: db-rollbacks, db-errors, db-run-queue, cpu-pressure, cpu-queue
+-- world: load
 -- yes: load generator=g transactions_per_s=1000 retries_per_s=400 *20
 -- no: load generator=g transactions_per_s=1000 retries_per_s=40 *20
 --

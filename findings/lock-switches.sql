@@ -1,7 +1,7 @@
 -- title: Threads sleep and wake at a lock too often
 -- severity: warning
 -- section: process
--- says: Threads of {comm} (process {pid}) went to sleep {switches:/s} times for a lock or a condition; {sys:%} of its CPU time was spent in the kernel.
+-- message: Threads of {comm} (process {pid}) went to sleep {switches:/s} times for a lock or a condition; {sys:%} of its CPU time was spent in the kernel.
 -- advice: The lock is held shortly and wanted all the time: each hand-over is a system call and a switch that cost more than the work. Find it with `fenxi trace plockstat -p PID`: take it less often (batches, a lock or a cache for each thread, for malloc an allocator made for threads), or use fewer threads. Work that is handed over piece by piece on a condition looks the same.
 -- ask: thread-waits
 -- explains: context-switch-storm, sys-time-high, cpu-pressure, cpu-queue

@@ -1,7 +1,7 @@
 -- title: Programs wait for page-ins from disk
 -- severity: warning
 -- section: memory
--- says: There were {faults:/s} major page faults, over {seen_s:s}.
+-- message: There were {faults:/s} major page faults, over {seen_s:s}.
 -- advice: Mapped files or executables do not stay in memory: check whether memory is short, or whether mapped files exceed it. Normal in the first seconds of a program.
 -- ask: page-faults
 -- yes: vm major_faults_per_s=300 *30

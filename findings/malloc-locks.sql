@@ -1,7 +1,7 @@
 -- title: Threads wait for each other in malloc
 -- severity: warning
 -- section: process
--- says: Threads{of} were blocked by {lock} for {waited:s} in all, {events} times, mostly in {caller}.
+-- message: Threads{of} were blocked by {lock} for {waited:s} in all, {events:time|times}, mostly in {caller}.
 -- advice: One lock of the memory allocator lets one thread allocate at a time. Try an allocator made for threads (LD_PRELOAD=libjemalloc.so.2 or libtcmalloc_minimal.so.4, libmtmalloc.so of Solaris) and compare; or allocate less.
 -- ask: lock-contention
 -- explains: threads-take-turns, context-switch-storm, program-locks

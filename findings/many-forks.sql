@@ -1,7 +1,7 @@
 -- title: Processes are created at a high rate
 -- severity: info
 -- section: process
--- says: {forks:/s} processes or threads were created over {seen_s:s}.
+-- message: {forks:/s} processes or threads were created over {seen_s:s}.
 -- advice: Creating, starting and ending a process costs about a millisecond of CPU time. Look for shell scripts in loops, a process per connection, or a pool that is too small. Normal for a build.
 -- ask: scheduler-rates
 -- yes: sched forks_per_s=400 *30

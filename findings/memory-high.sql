@@ -1,7 +1,7 @@
 -- title: A cgroup is slowed down above memory.high
 -- severity: warning
 -- section: memory
--- says: {cgroup} was above its bound of memory ({high_bytes:B}) {hits} times, and {stalled:%} of the time some task of it waited for memory.
+-- message: {cgroup} was above its bound of memory ({high_bytes:B}) {hits:time|times}, and {stalled:%} of the time some task of it waited for memory.
 -- advice: Above memory.high each allocation frees memory first, and the kernel makes the task sleep when that does not suffice: no process is killed, all of the group become slow. Raise memory.high (MemoryHigh of a systemd unit), or see what the memory is for.
 -- ask: cgroup-usage
 -- explains: memory-pressure, memory-stalls, direct-reclaim, swapping, programs-wait-disk, major-faults, io-pressure, sys-time-high, cache-too-small

@@ -1,7 +1,7 @@
 -- title: Almost no memory is available
 -- severity: warning
 -- section: memory
--- says: Available memory fell to {minimum:B} of {total:B}, and was below 5 % for {low_s:s} of {seen_s:s}.
+-- message: Available memory fell to {minimum:B} of {total:B}, and was below 5 % for {low_s:s} of {seen_s:s}.
 -- advice: Any growth means reclaim, swapping or an OOM kill. Check which processes hold the memory; unused huge pages count too.
 -- ask: memory-breakdown
 -- impact: low_s / seen_s of the time

@@ -1,7 +1,7 @@
 -- title: Tasks stalled for lack of memory
 -- severity: warning
 -- section: memory
--- says: For {stalled:%} of the time some task stalled for lack of memory, and for {all_stalled:%} all of them did.
+-- message: For {stalled:%} of the time some task stalled for lack of memory, and for {all_stalled:%} all of them did.
 -- advice: Provide more memory, or reduce concurrency; check which processes have grown, and whether swapping or refaults contribute.
 -- ask: pressure-timeline
 -- kind: symptom

@@ -1,7 +1,7 @@
 -- title: A program waits for memory to be freed
 -- severity: warning
 -- section: memory
--- says: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
 -- advice: Memory of the machine, or the limit of its cgroup, is too small for what runs: see memory by process (fenxi ask process-memory) and limits (fenxi ask cgroup-usage).
 -- ask: memory-pressure
 -- explains: memory-pressure, direct-reclaim, major-faults

@@ -1,7 +1,7 @@
 -- title: The recorder missed samples
 -- severity: warning
 -- section: facts
--- says: {missed} of {due} samples are missing ({share:%}).
+-- message: {missed} of {due} samples are missing ({share:%}).
 -- advice: The machine was too busy to schedule the recorder, or the interval is too short. Rates stay correct, over longer intervals; short peaks may be missing.
 -- ask: events
 -- comparison: warn

@@ -1,7 +1,7 @@
 -- title: Mitigations of CPU vulnerabilities are active
 -- severity: info
 -- section: facts
--- says: The kernel mitigates {active} CPU vulnerabilities and leaves {open} open.
+-- message: The kernel mitigates {active} CPU vulnerabilities and leaves {open} open.
 -- advice: They cost most in workloads that enter the kernel often. Harmless in themselves: only compare runs with the same mitigations, and keep them enabled on shared machines.
 -- ask: facts
 -- yes: text topic=vulnerability name=spectre_v2 phase=start value="Mitigation: Retpolines"

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: result
 -- periods: inside, rest
--- says: {said}: more is asked for than in the rest, and each transaction costs about what it did.
+-- message: {summary}: more is asked for than in the rest, and each transaction costs about what it did.
 -- advice: See who sends it and whether the machine is meant to carry it: sessions by application, the load's schedule, retries that multiply. Harmless where latency stays.
 -- ask: db-throughput
 -- explains: locks-more, cache-misses-more, outside-load, outside-disk, index-write-cost
@@ -17,9 +17,9 @@
 -- no: db commits_per_s=300 sessions=20 rows_inserted_per_s=300 *60
 -- no: inside db commits_per_s=40 sessions=60 rows_inserted_per_s=3000 *30 @60
 -- Sessions that pile up while less is done are a consequence; that is why they count only where throughput stays.
-SELECT m.run, m.host, c.said, CASE WHEN coalesce(latency, 1) >= 0.2 THEN 'warning' ELSE 'info' END AS severity,
+SELECT m.run, m.host, c.summary, CASE WHEN coalesce(latency, 1) >= 0.2 THEN 'warning' ELSE 'info' END AS severity,
     least(4, greatest(work, coalesce(sessions, 0))) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN work >= 0.3 THEN 'throughput' ELSE 'sessions' END
-WHERE work >= 0.3 OR sessions >= 0.4 AND throughput > -0.3
+WHERE work >= 0.3 AND NOT (coalesce(sent_cost, -1) <= -0.5 AND EXISTS (SELECT 1 FROM change x WHERE x.run = m.run AND x.means = 'reads' AND x.cost <= -1 AND x.change <= -0.5)) OR sessions >= 0.4 AND throughput > -0.3
 ORDER BY weight DESC

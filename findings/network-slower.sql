@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: network
 -- periods: inside, rest
--- says: {said}, while the server does nothing more and waits for nothing more.
+-- message: {summary}, while the server does nothing more and waits for nothing more.
 -- advice: Measure the round trip between both and look for loss, shaping, a full link or another route; then at the clients themselves. Each statement pays one round trip.
 -- ask: tcp-health
 -- explains: locks-more
@@ -25,7 +25,7 @@
 -- no: inside db active_sessions=25 *30 @60
 -- Without latency, a round trip or retransmits, fewer transactions on an idle server are less load, unless each holds its locks longer
 -- although fewer sessions work: it waits for its client between statements.
-SELECT m.run, m.host, c.said, m.severity, least(4, greatest(retransmits, round_trip, latency, locks_cost)) AS weight
+SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(retransmits, round_trip, latency, locks_cost)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN round_trip >= 0.5 THEN 'round_trip' WHEN retransmits >= 1 THEN 'retransmits' WHEN latency IS NULL THEN 'locks' ELSE 'latency' END
 WHERE m.severity = 'warning' AND own_cost < 0.5 AND coalesce(flushes, 0) < 1 AND coalesce(cpu_use, 0) <= 0.1

@@ -1,11 +1,12 @@
 -- title: A network interface is near line rate
 -- severity: warning
 -- section: network
--- says: {interface} was at least 80 % utilised for {full_s:s} of {seen_s:s} (speed {speed:Mbit/s}, maximum {most:%}).
+-- message: {interface} was at least 80 % utilised for {full_s:s} of {seen_s:s} ([speed {speed:Mbit/s}, ]maximum {most:%}).
 -- advice: Packets queue in the host or are dropped on the way. Transfer less, compress, or use a faster link or a second one.
 -- ask: net-throughput
 -- impact: full_s / seen_s of the time
 -- yes: net interface=eth0 class=physical util=94 speed_mbps=1000 *30
+-- yes: net interface=nxge0 class=physical util=94 *30
 -- no: net interface=eth0 class=physical util=30 speed_mbps=1000 *30
 --
 -- no: net interface=eth0 class=physical util=99 speed_mbps=1000 *1

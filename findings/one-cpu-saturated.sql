@@ -1,7 +1,7 @@
 -- title: One CPU is saturated while others are idle
 -- severity: warning
 -- section: cpu
--- says: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} ({cpu_busy:%} on average){beside}.
+-- message: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} ({cpu_busy:%} on average){beside}.
 -- advice: A single thread or an interrupt bound to one CPU is the bottleneck: spread the work or the interrupts, make it cheaper, or accept the limit. Where no function is named, a recording with `--source +profile` names it. Harmless for a single-threaded job without a deadline.
 -- ask: hottest-cpu
 -- impact: full_s / seen_s of the time

@@ -1,7 +1,7 @@
 -- title: One thread saturates a CPU while others are idle
 -- severity: warning
 -- section: process
--- says: {comm} (process {pid}, thread {tid}) used at least 95 % of one CPU for {full_s:s} of {run_s:s}, while all CPUs together were {machine:%} busy.
+-- message: {comm} (process {pid}, thread {tid}) used at least 95 % of one CPU for {full_s:s} of {run_s:s}, while all CPUs together were {machine:%} busy.
 -- advice: This thread is the bottleneck of whatever waits for it; more CPUs do not help, a profile of it does. Harmless if nothing waits for it.
 -- ask: top-processes
 -- impact: full_s / run_s of the time

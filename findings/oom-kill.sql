@@ -1,7 +1,7 @@
 -- title: The OOM killer killed a process
 -- severity: critical
 -- section: memory
--- says: {kills} for lack of memory in {place}{who}.
+-- message: {kills} for lack of memory in {place}{who}.
 -- advice: The run did not do the intended work: repeat it with more memory or a higher limit. The kernel log names the process (fenxi ask log).
 -- ask: cgroup-usage
 -- yes: vm oom_kills=0 *5

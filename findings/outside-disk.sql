@@ -2,10 +2,10 @@
 -- severity: warning
 -- section: disk
 -- periods: inside, rest
--- says: {said}, while the database reads and writes no more than before.
+-- message: {summary}, while the database reads and writes no more than before.
 -- advice: See which processes read and wrote then (record with process): a copy, a backup of files, a log shipper. Give the database a dedicated disk or throttle the other.
 -- ask: process-io
--- explains: locks-more
+-- explains: locks-more, commits-slower
 -- yes: db commits_per_s=100 cache_misses_per_s=50 *60
 -- yes: disk device=sda write_bytes_per_s=1000000 *60
 -- yes: inside db commits_per_s=30 cache_misses_per_s=15 *30 @60
@@ -19,7 +19,7 @@
 -- no: disk device=sda write_bytes_per_s=1000000 *60
 -- no: inside db commits_per_s=300 *30 @60
 -- no: inside disk device=sda write_bytes_per_s=3000000 *30 @60
-SELECT m.run, m.host, c.said, m.severity, least(4, greatest(disk_writes, disk_reads)) AS weight
+SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(disk_writes, disk_reads)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN coalesce(disk_writes, 0) >= coalesce(disk_reads, 0) THEN 'disk_writes' ELSE 'disk_reads' END
 WHERE throughput IS NOT NULL AND m.severity = 'warning' AND greatest(disk_writes, disk_reads) >= 0.5 AND work <= 0.1

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: cpu
 -- periods: inside, rest
--- says: {said}, while the database does no more than before: another program, or another machine on this hardware, takes it.
+-- message: {summary}, while the database does no more than before: another program, or another machine on this hardware, takes it.
 -- advice: See which processes used the CPUs then (record with process), and steal on a virtual machine; give the server dedicated CPUs or move the other work.
 -- ask: top-processes
 -- explains: locks-more
@@ -20,7 +20,7 @@
 -- no: inside db commits_per_s=300 *30 @60
 -- no: inside cpu usr=90 idle=10 *30 @60
 -- Eight points of CPU time are more than what a recorder, a poller or a cron job takes.
-SELECT m.run, m.host, c.said, m.severity, least(4, greatest(stolen, other_cpu, cpu_use_cost, cpu_use, kernel_cost)) AS weight
+SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(stolen, other_cpu, cpu_use_cost, cpu_use, kernel_cost)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN stolen >= 0.6 THEN 'stolen' WHEN other_cpu >= 0.6 THEN 'other_cpu' WHEN cpu_use >= 0.3 THEN 'cpu_use' ELSE 'kernel' END
 WHERE throughput IS NOT NULL AND m.severity = 'warning' AND work <= 0.1 AND own_cost < 0.5 AND own_work < 0.3

@@ -1,7 +1,7 @@
 -- title: A program spends its CPU time on page faults
 -- severity: warning
 -- section: memory
--- says: {comm} took {faults:/s} minor page faults and spent {sys:%} of its {used:CPU} in the kernel.
+-- message: {comm} took {faults:/s} minor page faults and spent {sys:%} of its {used:CPU} in the kernel.
 -- advice: It asks for memory, uses it once and gives it back. Keep buffers, let malloc keep them (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD; another allocator), or use huge pages. Normal while a large program starts.
 -- ask: top-processes
 -- explains: sys-time-high, one-thread-saturated, one-cpu-saturated

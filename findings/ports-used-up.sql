@@ -1,7 +1,7 @@
 -- title: Local ports are nearly used up
 -- severity: warning
 -- section: network
--- says: {waiting} connections were in TIME_WAIT, of {ports} local ports that there are{place}.
+-- message: {waiting} connections were in TIME_WAIT, of {ports} local ports that there are{place}.
 -- advice: The end that closes first keeps the port for a minute, and a new connection to the same address fails when none is left (EADDRNOTAVAIL). Keep connections open, use a pool, widen net.ipv4.ip_local_port_range, or let net.ipv4.tcp_tw_reuse take them over.
 -- ask: tcp-connections
 -- explains: connection-for-each, program-sleeps

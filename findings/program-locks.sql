@@ -1,7 +1,7 @@
 -- title: Threads of a program wait for a lock
 -- severity: warning
 -- section: process
--- says: Threads{of} were blocked by {lock} for {waited:s} in all, {events} times, mostly in {caller}{held}.
+-- message: Threads{of} were blocked by {lock} for {waited:s} in all, {events:time|times}, mostly in {caller}{held}.
 -- advice: Look at what is done while the lock is held: hold it for less, split it, or work without it. More threads or CPUs do not help.
 -- ask: lock-contention
 -- explains: threads-take-turns, context-switch-storm

@@ -1,7 +1,7 @@
 -- title: A program sleeps between its steps
 -- severity: warning
 -- section: process
--- says: {waiting} threads of {comm} slept on average, {share:%} of their time{often}.
+-- message: {waiting} threads of {comm} slept on average, {share:%} of their time{often}.
 -- advice: It waits by the clock (sleep, usleep, nanosleep): a pause between retries, a loop that polls, a delay that was left in. What it waits for may have been ready long before: wait for the event itself (a condition, epoll, inotify), or shorten the pause. Harmless where the pace is meant.
 -- ask: thread-waits
 -- explains: waits-for-peer, short-processes, many-forks

@@ -1,7 +1,7 @@
 -- title: A program is stopped
 -- severity: warning
 -- section: process
--- says: {waiting} threads of {comm} were stopped on average, {share:%} of their time (in {function}).
+-- message: {waiting} threads of {comm} were stopped on average, {share:%} of their time (in {function}).
 -- advice: A signal stops it (SIGSTOP, a terminal), or a debugger or strace that stops it at each system call, or its cgroup is frozen. See State and TracerPid in /proc/PID/status, and cgroup.freeze.
 -- ask: thread-waits
 -- comparison: warn

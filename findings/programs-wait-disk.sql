@@ -1,7 +1,7 @@
 -- title: A program waits for reads and writes of a disk
 -- severity: warning
 -- section: disk
--- says: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time.
 -- advice: See what it reads (fenxi trace iopattern) and whether the disk is busy with something else (fenxi ask hot-disks): more memory for the page cache, larger requests, or several at once help.
 -- ask: thread-waits
 -- explains: io-pressure, major-faults

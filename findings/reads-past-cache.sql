@@ -1,11 +1,12 @@
 -- title: Reads do not stay in the page cache
 -- severity: warning
 -- section: disk
--- says: {comm} read {read:B} from disk, {missed:%} of all that it read, while {free:B} of memory stayed free and the page cache grew by {grown:B}.
+-- message: {comm} read {read:B} from disk, {missed:%} of all that it read, while {free:B} of memory stayed free and the page cache grew by {grown:B}.
 -- advice: It reads with O_DIRECT, drops what it has read (POSIX_FADV_DONTNEED), or deletes its files: what it reads again comes from the disk again. For data that is read more than once let the page cache keep it, or give the program's own cache more memory. Backups and tests of disks read so by intention.
 -- ask: process-io
 -- impact: stalled of the time
 -- explains: io-pressure, programs-wait-disk, disk-saturated, disk-slow, sys-time-high
+-- world: not storage bench
 -- yes: process pid=7 comm=app read_bytes_per_s=40e6 read_call_bytes_per_s=40e6 *10
 -- yes: mem cached_bytes=2e9 free_bytes=8e9 *10
 -- yes: vm scan_kswapd_pages_per_s=0 scan_direct_pages_per_s=0 refaults_file_per_s=0 *10

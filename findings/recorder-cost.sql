@@ -1,7 +1,7 @@
 -- title: Recording overhead is high
 -- severity: warning
 -- section: facts
--- says: The recorder used {share:%} of one CPU; most of it, {most:%}, for {source}.
+-- message: The recorder used {share:%} of one CPU; most of it, {most:%}, for {source}.
 -- advice: Use a longer interval (--interval) or omit the source (--source -NAME), as the overhead is part of what is measured.
 -- kind: measurement
 -- world: recording

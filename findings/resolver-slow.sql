@@ -1,7 +1,7 @@
 -- title: A program waits for a name server
 -- severity: warning
 -- section: network
--- says: {waiting} threads of {comm} waited for a name server on average, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited for a name server on average, {share:%} of their time.
 -- advice: Measure it (`dig`, `resolvectl query`), and see /etc/resolv.conf: a first server that is slow or dead, search domains that are tried before the name itself, an IPv6 query without an answer (options single-request). A cache on the host (nscd, systemd-resolved, dnsmasq), connections that stay open, or an address in place of the name spare it.
 -- ask: thread-waits
 -- explains: waits-for-peer

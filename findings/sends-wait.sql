@@ -1,7 +1,7 @@
 -- title: A program waits for its peer to read
 -- severity: warning
 -- section: network
--- says: {waiting} threads of {comm} waited on average for room in a socket's send buffer, {share:%} of their time.
+-- message: {waiting} threads of {comm} waited on average for room in a socket's send buffer, {share:%} of their time.
 -- advice: The receiver, or the network between, is slower than the sender. Look at the receiver's CPU and locks, at retransmits, and whether the bandwidth-delay product exceeds the buffers.
 -- ask: net-throughput
 -- impact: share of its threads' time

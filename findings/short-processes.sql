@@ -1,7 +1,7 @@
 -- title: CPU time goes to processes that live shortly
 -- severity: warning
 -- section: process
--- says: {forks:/s} processes were started; those that ended used {ended:%} of one CPU, started mostly by {parent} (process {pid}).
+-- message: {forks:/s} processes were started; those that ended used {ended:%} of one CPU, started mostly by {parent} (process {pid}).
 -- advice: Starting a program costs about a millisecond of CPU: keep one running, use what the shell has built in, or call a library. See who starts what with `fenxi trace procsystime` or the process table of the run.
 -- ask: top-processes
 -- explains: many-forks, page-faults, context-switch-storm, sys-time-high

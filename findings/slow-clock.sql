@@ -1,7 +1,7 @@
 -- title: The clock source is slow to read
 -- severity: warning
 -- section: facts
--- says: The clock source is {clock}, which needs at least a system call for every reading of the time.
+-- message: The clock source is {clock}, which needs at least a system call for every reading of the time.
 -- advice: Programs that read the time often (databases with timing enabled, loggers, tracers) lose CPU time. Check why the kernel gave up tsc (see its log), or choose a faster available source.
 -- ask: facts
 -- kind: measurement

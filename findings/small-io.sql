@@ -1,9 +1,10 @@
 -- title: A disk gets many small requests
 -- severity: info
 -- section: disk
--- says: {what} did {ops:/s} operations with a mean size of {size:B}.
+-- message: {what} did {ops:/s} operations with a mean size of {size:B}.
 -- advice: IOPS limit before bandwidth does. Look for missing read-ahead, small blocks, or index access where a scan would be better. Normal for a database that looks up single rows.
 -- ask: disk-throughput
+-- world: not storage bench
 -- yes: disk device=sda class=disk reads_per_s=4000 read_bytes_per_s=16384000 writes_per_s=0 write_bytes_per_s=0 *30
 --
 -- yes: io_pattern mount=/data op=read pattern=random ops_per_s=5000 size_bytes=4096 *30

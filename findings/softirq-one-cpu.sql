@@ -1,7 +1,7 @@
 -- title: Softirqs saturate one CPU
 -- severity: warning
 -- section: interrupt
--- says: CPU {cpu} spent {in_irq:%} of its time in interrupts, the others {others:%}.
+-- message: CPU {cpu} spent {in_irq:%} of its time in interrupts, the others {others:%}.
 -- advice: Usually one queue of a network card is served by one CPU: use more queues (ethtool -L), RPS, or spread the interrupts.
 -- ask: softirqs
 -- impact: in_irq of one CPU's time

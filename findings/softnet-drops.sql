@@ -1,7 +1,7 @@
 -- title: Receive processing cannot keep up
 -- severity: warning
 -- section: network
--- says: CPU {cpu} dropped {dropped} packets from its backlog and had {squeezed} time squeezes.
+-- message: CPU {cpu} dropped {dropped:packet|packets} from its backlog and had {squeezed} time squeezes.
 -- advice: Drops: raise net.core.netdev_max_backlog, or spread receive processing over CPUs (queues, RPS). Time squeezes: raise net.core.netdev_budget and netdev_budget_usecs. Some time squeezes under full load are normal.
 -- ask: net-errors
 -- yes: softnet cpu=2 packets_per_s=90000 drops_per_s=20 squeezes_per_s=3 *30

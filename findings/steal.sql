@@ -1,7 +1,7 @@
 -- title: The hypervisor steals CPU time
 -- severity: warning
 -- section: cpu
--- says: Steal was {stolen:%} of CPU time: the hypervisor ran something else while this machine was runnable.
+-- message: Steal was {stolen:%} of CPU time: the hypervisor ran something else while this machine was runnable.
 -- advice: Results of this run depend on noisy neighbours: repeat it, compare steal between runs, or use a dedicated machine. Nothing inside the guest helps.
 -- ask: cpu-time
 -- comparison: warn

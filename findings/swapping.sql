@@ -1,7 +1,7 @@
 -- title: The machine swaps
 -- severity: warning
 -- section: memory
--- says: For {bad_s:s} of {seen_s:s} pages were swapped in, {pages_in:/s} pages on average ({pages_out:/s} swapped out).
+-- message: For {bad_s:s} of {seen_s:s} pages were swapped in, {pages_in:/s} pages on average ({pages_out:/s} swapped out).
 -- advice: Memory is too small for what runs, or a limit is too tight. Every swap-in is a disk access that a program waits for. A burst while a program starts is harmless.
 -- ask: memory-pressure
 -- explains: major-faults, memory-pressure

@@ -1,7 +1,7 @@
 -- title: A cgroup may have no more tasks
 -- severity: critical
 -- section: process
--- says: {cgroup} could not make a process or thread {hits} times: it may have {most}, and had {tasks}.
+-- message: {cgroup} could not make a process or thread {hits:time|times}: it may have {most}, and had {tasks}.
 -- advice: fork and clone fail there (EAGAIN, "Resource temporarily unavailable"): programs report errors or do without. Raise pids.max of the group (TasksMax of a systemd unit, `--pids-limit` of a container), or find what makes so many: `fenxi ask top-processes`.
 -- ask: cgroup-usage
 -- explains: program-sleeps, load-errors, command-failed, connects-wait, listen-overflows, many-forks

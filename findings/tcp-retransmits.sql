@@ -1,7 +1,7 @@
 -- title: TCP retransmits many segments
 -- severity: warning
 -- section: network
--- says: {resent} of {sent} segments were retransmitted{place} ({share:%}).
+-- message: {resent} of {sent} segments were retransmitted{place} ({share:%}).
 -- advice: Look for packet loss on the path (errors and drops of interfaces at both ends), for a saturated link, or for a slow receiver.
 -- ask: tcp-health
 -- explains: waits-for-peer, sends-wait

@@ -1,7 +1,7 @@
 -- title: Transparent huge pages are `always` on a database server
 -- severity: info
 -- section: memory
--- says: Transparent huge pages are set to `always` while {server} runs.
+-- message: Transparent huge pages are set to `always` while {server} runs.
 -- advice: Collapsing and compacting huge pages can cost memory and latency (thp_collapses_per_s, compact_stalls_per_s); database vendors recommend `madvise` or `never`. Harmless if neither occurs here.
 -- ask: facts
 -- yes: text topic=thp name=enabled phase=start value="[always] madvise never"

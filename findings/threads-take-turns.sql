@@ -1,7 +1,7 @@
 -- title: Threads of a program take turns on a lock
 -- severity: warning
 -- section: process
--- says: Of {working} threads of {comm} ({place}) that worked, {waiting} waited for a lock on average; together they used {cpu:%} of one CPU.
+-- message: Of {working} threads of {comm} ({place}) that worked, {waiting} waited for a lock on average; together they used {cpu:%} of one CPU.
 -- advice: One lock lets one thread work at a time, so that more threads or CPUs do not help. Find it with `fenxi trace plockstat -p PID`, then hold it for less, split it, or work without it. Threads that wait for work on a condition look the same: harmless if there was none.
 -- ask: thread-waits
 -- explains: context-switch-storm, sys-time-high, one-cpu-saturated

@@ -1,11 +1,12 @@
 -- title: Throughput drifts over the run
 -- severity: warning
 -- section: result
--- says: {generator} completed {first:/s} transactions in the first third of the run and {last:/s} in the last ({change:%}).
+-- message: {generator} completed {first:/s} transactions in the first third of the run and {last:/s} in the last ({change:%}).
 -- advice: One mean does not describe this run: warm up longer, run longer, or define a steady window with `fenxi label window`. Usual reasons are a cache that warms up, a disk that fills and a CPU that throttles.
 -- ask: load-throughput
 -- kind: symptom
 -- causes: governor (clock rates), memory-nearly-used (memory that fills), fs-nearly-full (a disk that fills), cpu-neighbour (another program)
+-- world: load
 -- yes: load generator=sysbench transactions_per_s=1000 *20
 -- yes: load generator=sysbench transactions_per_s=900 *20 @20
 -- yes: load generator=sysbench transactions_per_s=700 *20 @40

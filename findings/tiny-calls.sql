@@ -1,7 +1,7 @@
 -- title: A program reads or writes a few bytes at a time
 -- severity: warning
 -- section: process
--- says: {comm} made {calls:/s} system calls that read or wrote, of {size:B} on average, and spent {sys:%} of its {used:CPU} in the kernel.
+-- message: {comm} made {calls:/s} system calls that read or wrote, of {size:B} on average, and spent {sys:%} of its {used:CPU} in the kernel.
 -- advice: Buffer: each call costs a microsecond or so, whatever it carries. Larger buffers (stdio, BufReader, `bs=`), messages in batches, or writev. `fenxi trace procsystime` shows which calls.
 -- ask: top-processes
 -- explains: sys-time-high, context-switch-storm, one-thread-saturated, one-cpu-saturated

@@ -1,7 +1,7 @@
 -- title: UDP receive buffers overflow
 -- severity: warning
 -- section: network
--- says: {n} datagrams were dropped because the receiving socket's buffer was full{place}.
+-- message: {n:datagram was|datagrams were} dropped because the receiving socket's buffer was full{place}.
 -- advice: The program reads too slowly or in bursts: enlarge its buffer (SO_RCVBUF, net.core.rmem_max), or read with more threads.
 -- ask: net-errors
 -- yes: udp receive_buffer_errors_per_s=5 *30

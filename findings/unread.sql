@@ -1,7 +1,7 @@
 -- title: There are notes on how this was read
 -- severity: info
 -- section: facts
--- says: {source} {noted}{of_file}: {message}{more}.
+-- message: {source} {noted}{of_file}: {message}{more}.
 -- advice: What could not be read is missing from all other answers; what was assumed may be given (fenxi import --help). Recording may need root or a capability; for an import, the notes name the lines.
 -- ask: notes
 -- yes: note source=process file=/proc/1/io message="permission denied" *3

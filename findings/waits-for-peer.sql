@@ -1,7 +1,7 @@
 -- title: A program is blocked on a remote peer
 -- severity: warning
 -- section: network
--- says: {waiting} threads of {comm} waited on average for data from a socket, {share:%} of their time, while nothing on this machine worked on it.
+-- message: {waiting} threads of {comm} waited on average for data from a socket, {share:%} of their time, while nothing on this machine worked on it.
 -- advice: The network to the peer has a high latency, or the peer is slow or waits itself. Count the round trips (batches, pipelining, several requests at once) and measure one (ping, `ss -ti`); record the other end as well.
 -- ask: thread-waits
 -- impact: share of its threads' time

@@ -1,7 +1,7 @@
 -- title: Writers are held up by dirty pages
 -- severity: warning
 -- section: disk
--- says: {waiting} threads of {comm} waited in {function} on average: they write faster than the disk takes it.
+-- message: {waiting} threads of {comm} waited in {function} on average: they write faster than the disk takes it.
 -- advice: The disk is the limit of the writers. Larger vm.dirty_ratio only delays it; see which disk (fenxi ask hot-disks), and write less, compress, or spread over disks.
 -- ask: thread-waits
 -- explains: io-pressure, disk-saturated, disk-queue

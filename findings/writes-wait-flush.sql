@@ -1,7 +1,7 @@
 -- title: A program waits for its writes to reach the disk
 -- severity: warning
 -- section: disk
--- says: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time: each write, or small group of writes, is made durable by itself.
+-- message: {waiting} threads of {comm} waited in {function} on average, {share:%} of their time: each write, or small group of writes, is made durable by itself.
 -- advice: Make many writes durable at once (one fsync for a batch, group commit), or use storage that is durable sooner. Check first whether somebody else keeps the disk busy (fenxi ask hot-disks).
 -- ask: thread-waits
 -- explains: io-pressure, small-io

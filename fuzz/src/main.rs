@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout, reason = "a tool for developers: what it found is its output")]
 
 mod archives;
+mod elf;
 mod members;
 mod mutate;
 mod own;
@@ -46,7 +47,7 @@ const HANG: Duration = Duration::from_secs(120);
 #[derive(Debug, Parser)]
 struct Args {
     /// Family: linux, unix, trace, load, database, generic, own (formats of stores); or format: zst, lz4, gz; or archives
-    /// (tar, zip and what is in them), wire (a hostile server's bytes)
+    /// (tar, zip and what is in them), wire (a hostile server's bytes), elf (programs)
     family: String,
     /// How long
     #[arg(long, default_value_t = 60)]
@@ -112,6 +113,8 @@ enum Subject {
     Members,
     /// Streams of database servers.
     Wire,
+    /// Programs with their DWARF.
+    Elf,
 }
 
 /// Reads an input whole, and gives how much came out.
@@ -126,6 +129,7 @@ impl Subject {
             "own" => return Ok(Subject::Own(Rc::new(own::Formats::read(fixtures)?))),
             "archives" => return Ok(Subject::Members),
             "wire" => return Ok(Subject::Wire),
+            "elf" => return Ok(Subject::Elf),
             _ => {}
         }
         let family = family(name)?;
@@ -139,6 +143,7 @@ impl Subject {
             Subject::Own(formats) => Ok(formats.seeds()),
             Subject::Members => Ok(members::seeds()),
             Subject::Wire => Ok(wire::seeds()),
+            Subject::Elf => elf::seeds(),
         }
     }
 
@@ -147,6 +152,7 @@ impl Subject {
         match self {
             Subject::Members => members::input(seeds, random),
             Subject::Wire => wire::input(seeds, random),
+            Subject::Elf => elf::input(seeds, random),
             _ => mutate(seeds, random),
         }
     }
@@ -158,6 +164,7 @@ impl Subject {
             Subject::Own(formats) => own::reader(Rc::clone(formats), random),
             Subject::Members => ("archives", Box::new(members::read)),
             Subject::Wire => ("wire", Box::new(wire::read)),
+            Subject::Elf => ("elf", Box::new(elf::read)),
             Subject::Importers(family, targets) => {
                 let target = targets[random.below(targets.len())];
                 // Mostly what sniffing would choose, to get deep; else any format of the family.
@@ -175,6 +182,7 @@ impl Subject {
             Subject::Importers(..) | Subject::Own(_) => "rows",
             Subject::Archives(_) | Subject::Members => "bytes of contents",
             Subject::Wire => "bytes taken",
+            Subject::Elf => "facts",
         }
     }
 }
@@ -188,7 +196,7 @@ fn family(name: &str) -> Result<Family> {
         "database" => Family::Database,
         "generic" => Family::Generic,
         _ => bail!(
-            "{name} is no family: linux, unix, trace, load, database, generic, own, archives or wire; and no format: zst, lz4 or gz"
+            "{name} is no family: linux, unix, trace, load, database, generic, own, archives, wire or elf; and no format: zst, lz4 or gz"
         ),
     })
 }

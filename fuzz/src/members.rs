@@ -1,8 +1,8 @@
 //! Archives among inputs, as importing unpacks them: `cargo run -p fenxi-fuzz -- archives --seconds 600`.
 //!
-//! The seeds are tar and zip archives with names that lead elsewhere, sizes that lie, long names, holes, archives in
+//! The seeds are tar and zip archives with names that lead out of the folder, sizes that lie, long names, holes, archives in
 //! archives and packed members. Whatever is damaged in them: what is unpacked stays within its budget, has names that lead
-//! nowhere, and is gone when nobody reads it any more.
+//! nowhere, and is gone when it is not read any more.
 
 use std::{
     io::{self, Cursor, Read, Write},
@@ -160,7 +160,7 @@ fn unpacked(bytes: &[u8]) -> io::Result<u64> {
         assert!(lying <= BUDGET.1, "{lying} bytes in a budget of {}", BUDGET.1);
         for source in &sources {
             let names = Path::new(&source.name).components().all(|part| matches!(part, Component::Normal(_)));
-            assert!(names && !source.name.is_empty(), "a name that leads elsewhere: {:?}", source.name);
+            assert!(names && !source.name.is_empty(), "a name that leads out of the folder: {:?}", source.name);
             // A damaged one may end in an error.
             if let Ok(reader) = source.content.unpacked() {
                 made += io::copy(&mut reader.take(MEMBER), &mut io::sink()).unwrap_or(0);

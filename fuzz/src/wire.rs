@@ -16,7 +16,7 @@ use crate::mutate::mutate;
 
 /// Where the client's nonce, which is random and as long, goes into the stream of a server.
 const NONCE: &[u8] = b"@the.nonce.of.the.client";
-/// What stands before it.
+/// What precedes it.
 const HEADERS: [&[u8]; 3] = [b"n,,n=,r=", b"y,,n=,r=", b"p=tls-server-end-point,,n=,r="];
 /// How sessions of the seeds are used: by every mode of statements, over a socket of this host, and where TLS is asked for.
 const USES: [u8; 6] = [0, 2, 4, 10, 18, 24];
@@ -35,7 +35,7 @@ fn my(bodies: &[&[u8]]) -> Vec<u8> {
     bodies.iter().enumerate().flat_map(packet).collect()
 }
 
-/// What servers say. The first byte tells the protocol and how the session is used, the second where the stream is cut.
+/// What servers say. The first byte is the protocol and how the session is used, the second where the stream is cut.
 pub fn seeds() -> Vec<Vec<u8>> {
     // Without it no challenge is an answer to the client's, and nothing behind it is tried.
     for header in HEADERS {
@@ -283,7 +283,7 @@ fn go_on(session: &mut Session, event: &Event<'_>, (statement, mode): (&Statemen
     }
 }
 
-/// The client's nonce, once it was sent: behind a header that tells whether it binds to the connection, would, or cannot.
+/// The client's nonce, once it was sent: behind a header with whether it binds to the connection, would, or cannot.
 fn nonce_of(sent: &[u8]) -> Option<Vec<u8>> {
     let of = |header: &&[u8]| {
         let begin = sent.windows(header.len()).position(|piece| piece == *header)? + header.len();

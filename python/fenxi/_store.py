@@ -111,7 +111,7 @@ class Store:
 
     def questions(self):
         """The questions there are."""
-        return self.program.json("ask", "-o", "json")
+        return self.program.json("ask", "-f", "json")
 
     def findings(self, runs="@1"):
         """What is wrong or unusual in runs."""
@@ -126,7 +126,7 @@ class Store:
 
     def _answer(self, command, runs, to):
         chosen = [] if runs is None else [word for run in self.select(runs) for word in ("--run", run.id)]
-        parquet = self.program.output(*command, *chosen, "-o", "parquet")
+        parquet = self.program.output(*command, *chosen, "-f", "parquet")
         return _as(pq.read_table(io.BytesIO(parquet)), to)
 
     def _files(self, table, runs):

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs/programs.md"
 
 
 def main(fenxi, store, *parts):
-    asked = subprocess.run([fenxi, "sql", "-o", "json", "SELECT count(*) AS rows, avg(usr) AS mean FROM cpu", "--store", store],
+    asked = subprocess.run([fenxi, "sql", "-f", "json", "SELECT count(*) AS rows, avg(usr) AS mean FROM cpu", "--store", store],
                            capture_output=True, check=True)
     wanted = json.loads(asked.stdout)
     blocks = dict(re.findall(r"```python\n# (\w+)[^\n]*\n(.*?)```", PAGE.read_text(), re.S))

@@ -48,7 +48,7 @@ def main(fenxi, recorded, work):
     copy = f"{work}/pulled"
     pulled = told("pull", "s3://perf/team", store=copy)
     assert pulled["runs"] == n_runs, pulled
-    ask = ["sql", "-o", "csv", "SELECT run, count(*), sum(usr) FROM cpu GROUP BY run ORDER BY run"]
+    ask = ["sql", "-f", "csv", "SELECT run, count(*), sum(usr) FROM cpu GROUP BY run ORDER BY run"]
     assert run(copy, *ask) == run(store, *ask)
     run(copy, "verify")
     run(store, "compact", "--quiet")

@@ -65,7 +65,7 @@ export const CHANGING = [
 
 /** The program and what it allows. */
 export interface About {
-  /** What confines statements; empty where no process can be had for them. */
+  /** The confinement of statements; empty where no process is available for them. */
   confined: string[];
   program: string;
   read_only: boolean;
@@ -172,9 +172,9 @@ export interface CatalogueTable {
   /** Whether another run has the same keys. */
   keys_are: "lasting" | "passing";
   name: string;
-  /** What it is about: a section of reports and comparisons. */
+  /** Its section of reports and comparisons. */
   section: "result" | "cpu" | "memory" | "disk" | "network" | "process" | "interrupt" | "database" | "facts";
-  /** What its rows are. */
+  /** The shape of its rows. */
   shape: "series" | "distribution" | "facts" | "events";
 }
 
@@ -187,7 +187,7 @@ export interface Cause {
   /** What it is: `problem`, `symptom`, `information`. */
   kind: string;
   /** It with figures. */
-  says: string;
+  message: string;
   /** The statement. */
   title: string;
 }
@@ -338,10 +338,10 @@ export interface Finding {
   impact?: Impact;
   /** Its role in the search for a cause. */
   kind: "problem" | "symptom" | "measurement" | "information";
-  /** Occurrences that are not among `said`. */
+  /** Occurrences that are not among `occurrences`. */
   more: number;
+  occurrences: Occurrence[];
   own: boolean;
-  said: Said[];
   severity: "critical" | "warning" | "info";
   title: string;
 }
@@ -645,6 +645,14 @@ export interface Notes {
   total: number;
 }
 
+/** An occurrence of a finding. */
+export interface Occurrence {
+  host: string | null;
+  message: string;
+  /** Place among the runs. */
+  run: number;
+}
+
 /** What there is to see of runs, without data. */
 export interface Opened {
   runs: Run[];
@@ -877,7 +885,7 @@ export interface RunList {
   tags: Choice[];
   /** Runs that meet the conditions. */
   total: number;
-  /** Labels of runs that cannot be read: these runs have the labels that they were made with. */
+  /** What is missing here: labels that cannot be read, for those that the run was made with, and results of runs with very many. */
   warnings?: string[];
 }
 
@@ -897,14 +905,6 @@ export interface RunWindow {
   from_s: number;
   name: string;
   to_s: number;
-}
-
-/** An occurrence of a finding. */
-export interface Said {
-  host: string | null;
-  /** Place among the runs. */
-  run: number;
-  text: string;
 }
 
 /** A law fitted to a curve: throughput at N is gamma N / (1 + alpha (N - 1) + beta N (N - 1)). */

@@ -1,7 +1,7 @@
 // What was found in the runs, causes first: a line each, with its figures, advice and the way to the evidence behind it.
 
 import { Prose } from "./parts";
-import type { Finding, Findings as All, Header, Run, Said } from "./payload";
+import type { Finding, Findings as All, Header, Occurrence, Run } from "./payload";
 import { percent, plural } from "./units";
 
 /** So many stand in sight; the others behind a line. */
@@ -44,8 +44,8 @@ const tag = (f: Finding) => (f.severity === "critical" ? "critical" : f.kind ===
 
 function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; runs: Run[] }) {
   const evidence = panels.find((p) => p.id === finding.ask);
-  const [first, ...others] = finding.said;
-  const prose = (said: Said) => <Prose text={`${lead(finding, said, runs)}${said.text}`} />;
+  const [first, ...others] = finding.occurrences;
+  const prose = (occurrence: Occurrence) => <Prose text={`${lead(finding, occurrence, runs)}${occurrence.message}`} />;
   return (
     <li class={`finding ${finding.severity}`} id={`finding-${finding.id}`}>
       <h3>
@@ -59,12 +59,12 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; ru
           {finding.error}
         </p>
       )}
-      {first && <p class="said">{prose(first)}</p>}
+      {first && <p class="message">{prose(first)}</p>}
       <details>
         <summary>what to do</summary>
-        {others.map((said, i) => (
-          <p class="said" key={i}>
-            {prose(said)}
+        {others.map((occurrence, i) => (
+          <p class="message" key={i}>
+            {prose(occurrence)}
           </p>
         ))}
         {finding.more > 0 && <p class="quiet">{`and ${finding.more} more like it`}</p>}
@@ -79,10 +79,10 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; ru
 }
 
 /** Where it was, as far as that is not the same everywhere. */
-function lead(finding: Finding, said: Said, runs: Run[]): string {
-  const run = runs.length > 1 ? runs[said.run]?.name : undefined;
-  const several = (runs[said.run]?.hosts.length ?? 0) > 1 || finding.said.some((s) => s.host !== said.host);
-  const host = several ? said.host : undefined;
+function lead(finding: Finding, occurrence: Occurrence, runs: Run[]): string {
+  const run = runs.length > 1 ? runs[occurrence.run]?.name : undefined;
+  const several = (runs[occurrence.run]?.hosts.length ?? 0) > 1 || finding.occurrences.some((s) => s.host !== occurrence.host);
+  const host = several ? occurrence.host : undefined;
   const where = [run, host].filter(Boolean).join(" ");
   return where ? `${where}: ` : "";
 }

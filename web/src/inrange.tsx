@@ -43,7 +43,7 @@ function Changes({ found }: { found: InRange }) {
     <div class="panel wide">
       {found.causes.slice(0, CAUSES).map((cause) => (
         <p key={cause.finding} title={cause.advice}>
-          <strong>{`${cause.title}.`}</strong> {cause.says}
+          <strong>{`${cause.title}.`}</strong> {cause.message}
         </p>
       ))}
       <div class="panel-head">

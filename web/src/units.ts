@@ -1,5 +1,5 @@
 // Numbers for people: scaled, three or four significant digits, unit at the end. The same as `Unit::human` in crates/model,
-// which crates/model/tests/units.json holds both to. Pages differ in that: they have `µs` where a terminal has `us`.
+// which crates/model/tests/units.json holds both to. Pages differ in that: what is missing is `–` there, and `-` on a terminal.
 
 import { zone } from "./shared";
 

@@ -123,7 +123,7 @@ test("a run is moved against the others by its bar, and the link has the shift",
   assert.ok(dragged.startsWith(run) && Number(dragged.slice(run.length + 1)) > 0.5, dragged);
   await page.goto(page.url());
   await quiet(page);
-  await page.waitForSelector(".shift-said");
+  await page.waitForSelector(".shift-label");
   await page.getByRole("button", { name: "Reset shifts" }).click();
   await page.waitForFunction(() => !location.search.includes("shift"));
 });

@@ -12,7 +12,7 @@ struct Rule {
     title: String,
     severity: String,
     section: String,
-    says: String,
+    message: String,
     advice: String,
     ask: Option<String>,
     comparison: Option<String>,
@@ -41,7 +41,7 @@ pub fn page(head: &str, repository: &Repository) -> Result<String> {
         for rule in section {
             page += &format!(
                 "\n### {}\n\n{} ({}). \"{}\"\n\n{}\n",
-                rule.name, rule.title, rule.severity, rule.says, rule.advice
+                rule.name, rule.title, rule.severity, rule.message, rule.advice
             );
             if !rule.why.is_empty() {
                 page += &format!("\nWhen: {}\n", rule.why);
@@ -71,7 +71,7 @@ fn rule(name: &str, text: &str) -> Option<Rule> {
         title: get("title")?,
         severity: get("severity")?,
         section: get("section")?,
-        says: get("says")?,
+        message: get("message")?,
         advice: get("advice")?,
         ask: get("ask"),
         comparison: get("comparison"),

@@ -46,6 +46,7 @@ pub fn gate(a: &[RunSummary], b: &[RunSummary]) -> Vec<Reason> {
     work(a, b, &mut add);
     params(a, b, &mut add);
     machines(a, b, &mut add);
+    programs(a, b, &mut add);
     conduct(a, b, &mut add);
     reasons.sort_by_key(|r| !r.refuses);
     reasons
@@ -169,6 +170,48 @@ fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, Strin
     }
 }
 
+/// Facts of a program that make it another one.
+const PROGRAM: [&str; 4] = ["build id", "content", "allocator", "preload"];
+
+/// Programs of the same name that are not the same binary, or that are served by another allocator. Where the names differ,
+/// the experiment is about that.
+fn programs(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
+    let file = |group: &[RunSummary], whose: &str| {
+        let paths = values(group, |run| run.facts.get(&("binary".to_owned(), format!("{whose} file"))).cloned());
+        let names = paths.iter().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+        names.collect::<BTreeSet<String>>()
+    };
+    let mut differ = Vec::new();
+    for fact in fact_differences(a, b).into_iter().filter(|fact| fact.topic == "binary") {
+        let Some((whose, what)) =
+            PROGRAM.iter().find_map(|what| Some((fact.name.strip_suffix(what)?.strip_suffix(' ')?, *what)))
+        else {
+            continue;
+        };
+        let (names, others) = (file(a, whose), file(b, whose));
+        if names.is_empty() || names != others {
+            continue;
+        }
+        let short = |value: Option<String>| match value {
+            Some(id) if what == "build id" || what == "content" => id.chars().take(12).collect(),
+            Some(text) => text,
+            None => "none".to_owned(),
+        };
+        // A library that is preloaded in one group only is a difference; a build-id that one lacks is unknown.
+        let is_known = fact.values.0.is_some() && fact.values.1.is_some();
+        if is_known || what == "preload" {
+            let (of_a, of_b) = fact.values;
+            differ.push(format!("{} {what} ({} | {})", words(names), short(of_a), short(of_b)));
+        }
+    }
+    if !differ.is_empty() {
+        add(
+            false,
+            format!("the programs are not the same binaries, which may explain a change: {}", differ.join(", ")),
+        );
+    }
+}
+
 /// How the runs went, and how they were made.
 fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     for (which, group) in [("A", a), ("B", b)] {
@@ -197,9 +240,9 @@ fn caveats(which: &str, group: &[RunSummary], add: &mut impl FnMut(bool, String)
         let has = |run: &&RunSummary| run.caveats.iter().any(|other| other.finding == caveat.finding);
         let runs: Vec<&str> = group.iter().filter(has).map(|run| run.name.as_str()).collect();
         let text = match runs.as_slice() {
-            [only] => format!("{which} ({only}): {}", caveat.says),
+            [only] => format!("{which} ({only}): {}", caveat.message),
             [first, ..] => {
-                format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.says)
+                format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.message)
             }
             [] => continue,
         };
@@ -270,6 +313,25 @@ mod tests {
     }
 
     #[test]
+    fn the_same_program_of_two_builds_is_a_reservation_and_another_program_is_not() {
+        let with = |file: &str, id: &str, more: &[(&str, &str)]| {
+            let fact = |name: &str, value: &str| (("binary".to_owned(), name.to_owned()), value.to_owned());
+            let own = [fact("command file", file), fact("command build id", id)];
+            let facts = own.into_iter().chain(more.iter().map(|(name, value)| fact(name, value))).collect();
+            RunSummary { facts, ..run(&[], &[]) }
+        };
+        let found = texts(with("/old/app", "0123456789abcdef", &[]), with("/new/app", "fedcba9876543210", &[]));
+        let text = "the programs are not the same binaries, which may explain a change: app build id (0123456789ab | fedcba987654)";
+        assert_eq!(found, [(false, text.to_owned())]);
+        // gzip against zstd is what the experiment is about; runs of before know nothing.
+        assert_eq!(texts(with("/bin/gzip", "01", &[]), with("/bin/zstd", "02", &[])), []);
+        assert_eq!(texts(with("/bin/gzip", "01", &[]), run(&[], &[])), []);
+        let preload = [("command preload", "libjemalloc.so.2")];
+        let found = texts(with("/bin/app", "01", &[]), with("/bin/app", "01", &preload));
+        assert!(found[0].1.ends_with("app preload (none | libjemalloc.so.2)"), "{found:?}");
+    }
+
+    #[test]
     fn a_fact_that_one_side_does_not_know_is_unknown_and_not_different() {
         let fact = |name: &str| (("cpu".to_owned(), name.to_owned()), "8".to_owned());
         let known =
@@ -286,7 +348,7 @@ mod tests {
             finding: finding.to_owned(),
             title: "The hypervisor steals CPU time".to_owned(),
             refuses,
-            says: format!("Steal was 7% in {name}."),
+            message: format!("Steal was 7% in {name}."),
         };
         RunSummary { name: name.to_owned(), caveats: vec![caveat], ..run(&[], &[]) }
     }

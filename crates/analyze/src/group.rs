@@ -41,7 +41,7 @@ pub struct Caveat {
     /// Whether a comparison has no meaning because of it.
     pub refuses: bool,
     /// What was found, the worst of it.
-    pub says: String,
+    pub message: String,
 }
 
 /// What is known of one run, as far as comparing needs it.

@@ -1,9 +1,9 @@
 //! Findings of runs, for the top of a page.
 
 use fenxi_compare::{CompareError, Diagnosis};
-use fenxi_query::{Engine, Found, Occurrence, Scope, findings};
+use fenxi_query::{Engine, Found, Scope, findings};
 
-use crate::payload::{Finding, Findings, Impact, Run, Said};
+use crate::payload::{Finding, Findings, Impact, Occurrence, Run};
 
 /// Occurrences of one finding that the page shows; the others are counted.
 const SHOWN: usize = 5;
@@ -34,12 +34,12 @@ fn finding(found: Found, runs: &[Run]) -> Finding {
         ask: rule.ask,
         own: rule.own,
         more: occurrences.len().saturating_sub(SHOWN),
-        said: occurrences.into_iter().take(SHOWN).map(|o| said(o, runs)).collect(),
+        occurrences: occurrences.into_iter().take(SHOWN).map(|o| shown(o, runs)).collect(),
         error,
     }
 }
 
-fn said(occurrence: Occurrence, runs: &[Run]) -> Said {
+fn shown(occurrence: fenxi_query::Occurrence, runs: &[Run]) -> Occurrence {
     let run = runs.iter().position(|r| r.id == occurrence.run).unwrap_or(0);
-    Said { run, host: occurrence.host, text: occurrence.says }
+    Occurrence { run, host: occurrence.host, message: occurrence.message }
 }

@@ -50,8 +50,8 @@ pub(crate) struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
     pub own: bool,
-    pub said: Vec<Said>,
-    /// Occurrences that are not among `said`.
+    pub occurrences: Vec<Occurrence>,
+    /// Occurrences that are not among `occurrences`.
     pub more: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -59,11 +59,11 @@ pub(crate) struct Finding {
 
 /// An occurrence of a finding.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(crate) struct Said {
+pub(crate) struct Occurrence {
     /// Place among the runs.
     pub run: usize,
     pub host: Option<String>,
-    pub text: String,
+    pub message: String,
 }
 
 /// What pages say of a run.

@@ -1,6 +1,7 @@
-//! Remote stores: S3-compatible storage, or a directory such as one that is shared.
+//! Remote stores: S3-compatible storage, a directory such as one that is shared, or the store of another fenxi.
 //!
-//! What lies there has the names that it has in a store, so that a cluster reads it as it is. A run's manifest goes last: a run
+//! To another fenxi runs travel as archives (`peer.rs`): through ssh (`pipe.rs`), or to a server (`http.rs`). To the first two:
+//! what lies there has the names that it has in a store, so that a cluster reads it as it is. A run's manifest goes last: a run
 //! whose manifest is there is whole, and one that was interrupted is continued. Sealed files never change, so that a name
 //! and a size identify what is there already; the storage itself verifies what it receives against a checksum.
 //!
@@ -11,8 +12,11 @@ mod address;
 mod directory;
 mod error;
 mod fetch;
+mod http;
 mod list;
 mod names;
+mod peer;
+mod pipe;
 mod place;
 mod pull;
 mod push;
@@ -22,9 +26,12 @@ mod sign;
 #[cfg(test)]
 mod hostile_servers;
 
-pub use address::open;
+pub use address::{Remote, Wants, open};
 pub use error::CarryError;
 pub use fetch::{Body, Patience};
+pub use http::{Exchange, Server};
+pub use peer::{ManyLabels, Offer, Offered, Peer, merge};
+pub use pipe::attend;
 pub use place::Place;
 pub use pull::{Pulled, pull};
 pub use push::{Pushed, push};

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 
 use fenxi_model::RunId;
-use fenxi_store::{ArchiveLimits, Folder, LONGEST_LABELS, LONGEST_MANIFEST, Store};
+use fenxi_store::{ArchiveLimits, Folder, LabelConflict, LONGEST_LABELS, LONGEST_MANIFEST, Store};
 
 use crate::{
     CarryError, Place, Transfer,
     fetch::{Size, receive, small},
     names::{MARK_BYTES, manifest_of},
+    peer::is_broken_pipe,
 };
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
@@ -28,6 +29,14 @@ pub struct Pulled {
     pub runs: usize,
     /// Bytes that were fetched.
     pub bytes: u64,
+    /// The runs that came.
+    pub ids: Vec<RunId>,
+    /// Runs that were here already whose labels were merged.
+    pub labels: usize,
+    /// Fields of labels that both sides had changed.
+    pub conflicts: Vec<LabelConflict>,
+    /// Runs that cannot be read there, and why.
+    pub unreadable: Vec<String>,
 }
 
 /// Fetches runs that are not here; `chosen` are ids or beginnings of ids, all runs without any.
@@ -55,7 +64,7 @@ pub fn pull(
     ids.retain(|id| chosen.is_empty() || chosen.iter().any(|c| id.as_str().starts_with(c.as_str())));
     let all = ids.len();
     ids.retain(|id| !store.run_dir(id).exists());
-    let mut pulled = Pulled { known: all - ids.len(), ..Pulled::default() };
+    let mut pulled = Pulled { known: all - ids.len(), ids: ids.clone(), ..Pulled::default() };
     let n_runs = ids.len();
     if transfer.dry_run {
         let of = |id: &RunId| of_run(&there, id).map(|(_, bytes)| bytes).sum::<u64>();
@@ -173,8 +182,4 @@ fn import_hidden(store: &Store, hidden: &Store, ids: &[RunId]) -> Result<(), Car
             _ => Ok(taken?),
         }
     })
-}
-
-fn is_broken_pipe(error: &fenxi_store::StoreError) -> bool {
-    matches!(error, fenxi_store::StoreError::Io { source } if source.kind() == std::io::ErrorKind::BrokenPipe)
 }

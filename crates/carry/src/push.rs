@@ -10,7 +10,7 @@ use std::{
 };
 
 use fenxi_model::RunId;
-use fenxi_store::{FileEntry, Store};
+use fenxi_store::{FileEntry, LabelConflict, Store};
 use fs_err as fs;
 
 use crate::{
@@ -25,7 +25,7 @@ const STATE_BYTES: u64 = 64 << 20;
 const SMALL: &[&str] = &["questions", "questions/.kept", "formats", "findings", "studies"];
 
 /// What a push did, or would do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Runs that were there already.
     pub known: usize,
@@ -37,6 +37,14 @@ pub struct Pushed {
     pub bytes: u64,
     /// Files that were removed there, because their rows are in files of many runs now.
     pub removed: u64,
+    /// The runs that were put there.
+    pub ids: Vec<RunId>,
+    /// Runs that were there already whose labels were merged.
+    pub labels: usize,
+    /// Fields of labels that both sides had changed.
+    pub conflicts: Vec<LabelConflict>,
+    /// Runs that cannot be read there, and why.
+    pub unreadable: Vec<String>,
 }
 
 /// What is on its way.
@@ -77,6 +85,7 @@ pub fn push(
     }
     let new: Vec<&RunId> = ids.iter().filter(|id| !pushing.there.contains_key(&manifest_of(id))).collect();
     pushed.runs = new.len();
+    pushed.ids = new.iter().map(|id| (*id).clone()).collect();
     pushed.known = ids.len() - new.len();
     for id in ids.iter().filter(|id| pushing.there.contains_key(&manifest_of(id))) {
         pushing.same(id)?;

@@ -39,7 +39,7 @@ pub fn first(diagnosis: &Diagnosis, changes: Option<&InRange>) -> Answer {
 fn causes(changes: &InRange, markdown: bool) -> String {
     let bullet = if markdown { "* " } else { "  " };
     let line =
-        |cause: &fenxi_compare::Cause| format!("{bullet}change: {}: {}\n", cause.title, print::visible(&cause.says));
+        |cause: &fenxi_compare::Cause| format!("{bullet}change: {}: {}\n", cause.title, print::visible(&cause.message));
     changes.causes.iter().skip(1).map(line).collect()
 }
 
@@ -119,7 +119,7 @@ pub fn heading(kind: Kind, number: usize) -> String {
 }
 
 /// The rules that a run could not be asked, in lines of at most `width` characters.
-pub fn not_asked(says: Option<String>, width: usize) -> String {
-    let text = says.map(|sentence| format!("{sentence}; `fenxi list findings RUN` has each"));
+pub fn not_asked(sentence: Option<String>, width: usize) -> String {
+    let text = sentence.map(|sentence| format!("{sentence}; `fenxi list findings RUN` has each"));
     text.map_or_else(String::new, |text| print::wrapped(&text, width).join("\n") + "\n")
 }

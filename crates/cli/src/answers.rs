@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::bail;
 use fenxi_api::Context;
+use fenxi_compare::CompareError;
 use fenxi_model::RunId;
 use fenxi_query::{AnswerColumn, Engine, Options, QueryError, Scope, Value, render};
 use fenxi_store::{Store, StoreError};
@@ -103,9 +104,27 @@ pub enum Statement<'a> {
     Own(&'a str),
 }
 
-/// Answers `statement` on stdout, batch by batch where the format allows it. A damaged run is left out with a warning where there are
-/// others: nothing of it is believed, and a store of many is not blind for it. Programs see by the exit code that it is not the whole
-/// answer.
+/// Asks of the runs that `selectors` name. A damaged run is left out with a warning where there are others: nothing of it is believed,
+/// and a store of many is not blind for it. With the answer comes whether it is of all of them.
+pub fn undamaged<T>(
+    store: &Store,
+    selectors: &[String],
+    mut ask: impl FnMut(&[String]) -> anyhow::Result<T>,
+) -> anyhow::Result<(T, bool)> {
+    let (mut selectors, mut is_whole) = (selectors.to_vec(), true);
+    loop {
+        let error = match ask(&selectors) {
+            Ok(answer) => return Ok((answer, is_whole)),
+            Err(error) => error,
+        };
+        let Some(others) = others(store, &scope(store, &selectors)?, &error)? else { return Err(error) };
+        selectors = others.iter().map(ToString::to_string).collect();
+        is_whole = false;
+    }
+}
+
+/// Answers `statement` on stdout, batch by batch where the format allows it, without damaged runs as [`undamaged`]. Programs see
+/// by the exit code that it is not the whole answer.
 pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> anyhow::Result<ExitCode> {
     if format == Format::Parquet && io::stdout().is_terminal() {
         bail!("Parquet is binary; redirect it to a file: … -f parquet -o answer.parquet");
@@ -114,17 +133,13 @@ pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format:
     let mut code = ExitCode::SUCCESS;
     loop {
         // Files are checked before the first row is written, so that nothing is there when this is asked once more.
-        match answer_once(engine, statement, &scope, format) {
-            Err(QueryError::Store(StoreError::Damaged { path, why })) => {
-                let Some(others) = without_damaged(engine.store(), &scope, &path)? else {
-                    return Err(StoreError::Damaged { path, why }.into());
-                };
-                print::message(&format!("warning: a run is left out: {} is damaged: {why}", path.display()));
-                scope.runs = Some(others);
-                code = ExitCode::FAILURE;
-            }
-            other => return Ok(other.map(|()| code)?),
-        }
+        let error = match answer_once(engine, statement, &scope, format) {
+            Ok(()) => return Ok(code),
+            Err(error) => error.into(),
+        };
+        let Some(others) = others(engine.store(), &scope, &error)? else { return Err(error) };
+        scope.runs = Some(others);
+        code = ExitCode::FAILURE;
     }
 }
 
@@ -139,15 +154,45 @@ fn answer_once(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format
     writer.finish(&columns, &schema)
 }
 
-/// The runs of `scope` without the one whose file `path` is; None where it is no file of one of them, or there is no other.
-fn without_damaged(store: &Store, scope: &Scope, path: &Path) -> anyhow::Result<Option<Vec<RunId>>> {
+/// The damaged file that an error is about, and what is wrong with it.
+pub fn damage(error: &anyhow::Error) -> Option<(&Path, &str)> {
+    fn of_query(error: &QueryError) -> Option<&StoreError> {
+        match error {
+            QueryError::Store(error) => Some(error),
+            QueryError::Finding { source, .. } => of_query(source),
+            _ => None,
+        }
+    }
+    fn of_compare(error: &CompareError) -> Option<&StoreError> {
+        match error {
+            CompareError::Store(error) => Some(error),
+            CompareError::Query(error) => of_query(error),
+            _ => None,
+        }
+    }
+    let of_any = error.downcast_ref::<QueryError>().and_then(of_query);
+    let of_any = of_any.or_else(|| error.downcast_ref::<CompareError>().and_then(of_compare));
+    match error.downcast_ref::<StoreError>().or(of_any)? {
+        StoreError::Damaged { path, why } => Some((path, why)),
+        _ => None,
+    }
+}
+
+/// The runs of `scope` without the one that `error` calls damaged, which a warning names; None where it is about something else, or
+/// there is no other run.
+fn others(store: &Store, scope: &Scope, error: &anyhow::Error) -> anyhow::Result<Option<Vec<RunId>>> {
+    let Some((path, why)) = damage(error) else { return Ok(None) };
     let mut all = match &scope.runs {
         Some(runs) => runs.clone(),
         None => store.summaries()?.into_iter().map(|summary| summary.id).collect(),
     };
     let before = all.len();
     all.retain(|run| !path.starts_with(store.run_dir(run)));
-    Ok((!all.is_empty() && all.len() < before).then_some(all))
+    if all.is_empty() || all.len() == before {
+        return Ok(None);
+    }
+    print::message(&format!("warning: a run is left out: {} is damaged: {why}", path.display()));
+    Ok(Some(all))
 }
 
 /// What a format may hold of hidden characters.

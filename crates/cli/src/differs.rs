@@ -70,7 +70,7 @@ pub fn between(engine: &Engine, first: &Group, second: &Group, form: Form) -> Re
     };
     let sentence = |cause: &Cause| {
         let mark = if form == Form::Markdown { "* " } else { "" };
-        print::visible(&format!("{mark}{}. {}", cause.title, cause.says)).into_owned() + "\n"
+        print::visible(&format!("{mark}{}. {}", cause.title, cause.message)).into_owned() + "\n"
     };
     let text: String = match form {
         Form::Json => found.causes.iter().map(json).collect(),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fenxi_compare::{Rank, Representative, group};
+use fenxi_compare::{Rank, Representative, Room, group};
 use serde_json::json;
 
 use crate::{options::Global, print, stores};
@@ -10,7 +10,7 @@ use crate::{options::Global, print, stores};
 /// Prints the runs that selectors name, and which of them is the representative one.
 pub fn show(global: &Global, runs: &[String], window: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let found = Representative::of(&store, &group(&store, &runs.join(","))?, window)?;
+    let found = Representative::of(&store, &group(&store, &runs.join(","))?, window, Room::default())?;
     print::put(print::Form::json_if(as_json), list(&found, as_json).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,14 @@
 
 pub mod saved;
 
-use std::{collections::BTreeSet, ffi::OsString, ops::ControlFlow, process::ExitCode, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    io::{self, IsTerminal},
+    ops::ControlFlow,
+    process::ExitCode,
+    sync::Arc,
+};
 
 use anyhow::Context;
 use fenxi_live::{Csv, Frame, Json, View, replay};
@@ -83,16 +90,22 @@ pub fn run(global: &Global, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<E
         }
         Stage::SinceBoot { t, dt, rows } => {
             screen.show(&Frame { t, dt, since_boot: true, rows })?;
-            if once { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if once {
+                return ControlFlow::Break(());
+            }
+            if screen.has_begun && !global.quiet && io::stdout().is_terminal() {
+                print::message("(these are averages since boot, which -y omits; reports of intervals follow)");
+            }
+            ControlFlow::Continue(())
         }
         Stage::Tick { t, dt, rows, .. } => screen.show(&Frame { t, dt, since_boot: false, rows }),
         Stage::Rolled { .. } | Stage::Sealing => ControlFlow::Continue(()),
     })?;
     screen.finish()?;
-    Ok(said(global, tool.name, &outcome))
+    Ok(ended(global, tool.name, &outcome))
 }
 
-fn said(global: &Global, tool: &str, outcome: &Outcome) -> ExitCode {
+fn ended(global: &Global, tool: &str, outcome: &Outcome) -> ExitCode {
     if let (Some(run), false) = (&outcome.run, global.quiet) {
         print::message(&format!("saved as {run}; next: fenxi {tool} --run {run}, fenxi report {run}"));
     }
@@ -106,7 +119,9 @@ struct Screen {
     form: print::Form,
     text: String,
     /// Notes that were printed already.
-    said: BTreeSet<String>,
+    reported: BTreeSet<String>,
+    /// Whether anything was shown.
+    has_begun: bool,
     failed: Option<anyhow::Error>,
 }
 
@@ -118,7 +133,7 @@ impl Screen {
             Some(first) if args.is_csv() => (Box::new(Csv::new(first)), print::Form::Data),
             _ => (view, print::Form::Text),
         };
-        Screen { view, form, text: String::new(), said: BTreeSet::new(), failed: None }
+        Screen { view, form, text: String::new(), reported: BTreeSet::new(), has_begun: false, failed: None }
     }
 
     fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
@@ -131,6 +146,7 @@ impl Screen {
     }
 
     fn write(&mut self) -> ControlFlow<()> {
+        self.has_begun |= !self.text.is_empty();
         let written = print::put(self.form, self.text.as_bytes());
         self.text.clear();
         match written {
@@ -148,7 +164,7 @@ impl Screen {
             for row in 0..notes.n_rows() {
                 let source = notes.str(row, note::source).unwrap_or("");
                 let message = format!("{source}: {}", notes.str(row, note::message).unwrap_or(""));
-                if self.said.len() < 100 && self.said.insert(message.clone()) {
+                if self.reported.len() < 100 && self.reported.insert(message.clone()) {
                     print::message(&message);
                 }
             }

@@ -173,37 +173,18 @@ pub fn table(header: &[&str], right: Range<usize>, spare: &[usize], rows: &[Vec<
 pub fn markdown_table(header: &[&str], right: Range<usize>, rows: &[Vec<String>]) -> String {
     let rule = |column: usize| if right.contains(&column) { "---:" } else { "---" };
     let rules = (0..header.len()).map(rule).collect::<Vec<_>>().join("|");
-    let mut out = format!("| {} |\n|{rules}|\n", header.join(" | "));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| visible(cell).replace('|', "\\|")).collect();
-        out += &format!("| {} |\n", cells.join(" | "));
-    }
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let cells: Vec<String> = cells.map(|cell| visible(cell).replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut out = line(&mut header.iter().copied()) + &format!("|{rules}|\n");
+    out.extend(rows.iter().map(|row| line(&mut row.iter().map(String::as_str))));
     out
-}
-
-/// Cuts cells of `rows` so that [`columns`] takes at most `width` characters; of the widest columns
-/// first.
-pub fn fit(header: &[&str], rows: &mut [Vec<String>], width: usize) {
-    let length = |cell: &str| cell.chars().count();
-    let widest = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| length(c)).max().unwrap_or(0);
-    let mut widths: Vec<usize> = (0..header.len()).map(|i| widest(i).max(length(header[i]))).collect();
-    let room = width.saturating_sub(2 * header.len().saturating_sub(1));
-    while widths.iter().sum::<usize>() > room {
-        // A column stays as wide as its header.
-        let cuttable = (0..header.len()).filter(|i| widths[*i] > length(header[*i]));
-        let Some(i) = cuttable.max_by_key(|i| widths[*i]) else { break };
-        widths[i] -= 1;
-    }
-    for row in rows {
-        for (cell, width) in row.iter_mut().zip(&widths) {
-            *cell = cut(cell, *width).into_owned();
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, fit, plain, set_in};
+    use super::{plain, set_in};
 
     #[test]
     fn no_line_of_a_message_but_the_first_begins_where_lines_begin() {
@@ -216,15 +197,5 @@ mod tests {
         let text = "cannot import /x: failed to query resolved metadata `/x`: No such file or directory (os error 2)";
         assert_eq!(plain(text), "cannot import /x: cannot find `/x`: No such file or directory (os error 2)");
         assert_eq!(plain("no run matches `x`"), "no run matches `x`");
-    }
-
-    #[test]
-    fn the_widest_columns_are_cut_to_fit() {
-        let mut rows = vec![vec!["a".to_owned(), "böse Übel".to_owned(), "123456".to_owned()]];
-        fit(&["n", "x", "y"], &mut rows, 15);
-        assert_eq!(columns(&["n", "x", "y"], &[], &rows), "n  x      y\na  böse…  1234…\n");
-        let before = rows.clone();
-        fit(&["n", "x", "y"], &mut rows, 80);
-        assert_eq!(rows, before);
     }
 }

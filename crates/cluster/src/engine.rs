@@ -121,11 +121,6 @@ impl Answers for Cluster {
         let session = self.session(&mut slot)?;
         Ok(Some(format!("{} {}", if session.is_spark() { "spark" } else { "other" }, session.version())))
     }
-
-    /// A cluster divides the work itself.
-    fn beside(&self, _: usize, _: Interrupt) -> Option<Box<dyn Answers + Send>> {
-        None
-    }
 }
 
 impl Cluster {

@@ -3,7 +3,7 @@
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
-use crate::{CompareError, Rank, Representative, average::Member, windows::choose};
+use crate::{CompareError, Rank, Representative, Room, average::Member, windows::choose};
 
 /// What becomes of runs that lie much farther from the others than usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Averaging {
         if runs.len() < 2 {
             return Err(CompareError::TooFew(runs.len()));
         }
-        let found = Representative::of(store, runs, window)?;
+        let found = Representative::of(store, runs, window, Room::default())?;
         let is_out = |rank: &Rank| outliers == Outliers::LeaveOut && rank.outlier;
         let mut kept: Vec<&Rank> = found.runs.iter().filter(|rank| !is_out(rank)).collect();
         kept.sort_by_key(|rank| !rank.representative);

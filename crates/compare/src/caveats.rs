@@ -35,9 +35,9 @@ pub fn of_runs(engine: &Engine, runs: &[(&RunEntry, Option<Window>)]) -> Result<
 
 /// What a finding reports for a run, if anything: the worst of it.
 fn caveat(found: &Found, run: &RunId) -> Result<Option<Caveat>, QueryError> {
-    let says = match &found.outcome {
+    let message = match &found.outcome {
         Ok(occurrences) => match occurrences.iter().find(|occurrence| occurrence.run == run.as_str()) {
-            Some(worst) => worst.says.clone(),
+            Some(worst) => worst.message.clone(),
             None => return Ok(None),
         },
         Err(QueryError::Interrupted) => return Err(QueryError::Interrupted),
@@ -47,6 +47,6 @@ fn caveat(found: &Found, run: &RunId) -> Result<Option<Caveat>, QueryError> {
         finding: found.finding.name.clone(),
         title: found.finding.title.clone(),
         refuses: found.outcome.is_ok() && found.finding.comparison == Some(Validity::Refuse),
-        says,
+        message,
     }))
 }

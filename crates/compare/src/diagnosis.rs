@@ -139,21 +139,21 @@ fn answer(
             (Names::Symptom, format!("{title}. {words}"), excluded)
         }
     };
-    let said = |o: &Occurrence| {
+    let message = |o: &Occurrence| {
         // What is in the first sentence is not in the second.
         let named = o.named().filter(|_| names == Names::Symptom).unwrap_or_default();
-        let says = o.says.strip_suffix(named).unwrap_or(&o.says).trim_end();
+        let text = o.message.strip_suffix(named).unwrap_or(&o.message).trim_end();
         match o.host.as_ref().filter(|_| several_hosts) {
-            Some(host) => format!("{host}: {says}"),
-            None => says.to_owned(),
+            Some(host) => format!("{host}: {text}"),
+            None => text.to_owned(),
         }
     };
-    let said = found.outcome.iter().flatten().next().map(said);
+    let first = found.outcome.iter().flatten().next().map(message);
     let queue = split.map_or(0.0, queue_of);
     let follows = found.impact().filter(|impact| impact.of == SERVICE).map(|_| {
         format!("Waiting for a connection, {} of the latency, follows from how long the service takes.", percent(queue))
     });
-    let detail = said.into_iter().chain(follows).chain(Some(excluded).filter(|text| !text.is_empty()));
+    let detail = first.into_iter().chain(follows).chain(Some(excluded).filter(|text| !text.is_empty()));
     let detail = detail.collect::<Vec<String>>().join(" ");
     Ok(Answer { names, text, detail, finding: Some(found.finding.name.clone()) })
 }
@@ -189,7 +189,7 @@ fn busiest(engine: &Engine, scope: &Scope, several_hosts: bool) -> Result<String
     let name = if several_hosts { "host || ': ' || resource" } else { "resource" };
     let sql = format!(
         "SELECT resource, mean, most FROM ( \
-             SELECT {name} AS resource, place, wmean(value, dt) AS mean, max(value) AS most FROM resource_use \
+             SELECT {name} AS resource, place, wmean(value, coalesce(dt, 1)) AS mean, max(value) AS most FROM resource_use \
              WHERE kind = 'utilisation' GROUP BY place, {name} \
          ) WHERE mean IS NOT NULL ORDER BY CASE WHEN place IN (10, 11) THEN 0 ELSE 1 END, mean DESC, resource LIMIT 5"
     );

@@ -37,6 +37,15 @@ pub enum CompareError {
         /// How long the run is.
         seconds: f64,
     },
+    /// More series than the memory of an answer holds.
+    #[error(
+        "the series of the runs, up to run {run}, are more than the memory of an answer holds; ask for fewer runs, or give the \
+         server more with `--memory`"
+    )]
+    TooManySeries {
+        /// The run for which there is no room.
+        run: RunId,
+    },
     /// Costs of transactions are wanted, and a run has none.
     #[error("run {run} has no rate or number `{wanted}` above 0; it has {}", .known.join(", "))]
     NoRate {

@@ -9,7 +9,13 @@ use fenxi_store::{RunEntry, SERIES, Store, Window};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, Reason, caveats, settings, summaries::summary_over, transactions, windows};
+use crate::{
+    Chosen, CompareError, Reason, Room, caveats,
+    plans::{self, Plans},
+    settings,
+    summaries::summary_over,
+    transactions, windows,
+};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -40,6 +46,9 @@ pub struct Group {
     /// Labels, parameters and command of its runs; None where they differ in one.
     #[serde(skip)]
     pub settings: BTreeMap<String, Option<String>>,
+    /// Plans of statements of observed databases.
+    #[serde(skip)]
+    pub plans: Plans,
     /// What is known of each, in the same order.
     #[serde(skip)]
     pub summaries: Vec<RunSummary>,
@@ -54,7 +63,20 @@ impl Group {
     /// # Errors
     /// When they name no run, or a run cannot be read or has no such window, or findings cannot be evaluated.
     pub fn read(engine: &Engine, selectors: &str, chosen: Chosen<'_>) -> Result<Group, CompareError> {
-        let (mut group, parts) = Group::without_caveats(engine, selectors, chosen)?;
+        Group::read_within(engine, selectors, chosen, &mut Room::of(engine))
+    }
+
+    /// [`Group::read`] in the room that several groups have together.
+    ///
+    /// # Errors
+    /// As [`Group::read`], and when there is no room for it.
+    pub fn read_within(
+        engine: &Engine,
+        selectors: &str,
+        chosen: Chosen<'_>,
+        room: &mut Room,
+    ) -> Result<Group, CompareError> {
+        let (mut group, parts) = Group::without_caveats(engine, selectors, chosen, room)?;
         let parts: Vec<_> = parts.iter().map(|(entry, part)| (entry, part.clone())).collect();
         for (summary, caveats) in group.summaries.iter_mut().zip(caveats::of_runs(engine, &parts)?) {
             summary.caveats = caveats;
@@ -67,6 +89,7 @@ impl Group {
         engine: &Engine,
         selectors: &str,
         chosen: Chosen<'_>,
+        room: &mut Room,
     ) -> Result<(Group, Vec<Counted>), CompareError> {
         let store = engine.store();
         let mut parts = Vec::new();
@@ -80,15 +103,16 @@ impl Group {
             labels.extend(
                 entry.manifest.files.iter().filter_map(|file| table(file.table.as_deref()?)).flat_map(labels_of),
             );
-            let of_run = summary_over(store, entry, chosen, part.as_ref())?;
+            let of_run = summary_over(store, entry, chosen, part.as_ref(), room)?;
             let (id, name, window) = (entry.manifest.id.clone(), of_run.name.clone(), of_run.window.clone());
             runs.push(Member { id, name, window, seconds: of_run.seconds });
             summaries.push(of_run);
         }
         transactions::add(engine, &parts, &mut summaries)?;
+        let plans = plans::of_runs(engine, &parts)?;
         let settings = settings::alike(parts.iter().map(|(entry, _)| entry));
         let series = parts.iter().map(|(entry, _)| entry.manifest.tags.get(SERIES).cloned()).collect();
-        Ok((Group { title: selectors.to_owned(), runs, settings, summaries, series, labels }, parts))
+        Ok((Group { title: selectors.to_owned(), runs, settings, plans, summaries, series, labels }, parts))
     }
 }
 

@@ -101,7 +101,7 @@ pub struct Cause {
     /// The statement.
     pub title: String,
     /// It with figures.
-    pub says: String,
+    pub message: String,
     /// What to check or do next.
     pub advice: String,
     /// What it is: `problem`, `symptom`, `information`.
@@ -192,7 +192,7 @@ impl InRange {
         Some(Answer {
             names,
             text: format!("{}.", first.title),
-            detail: first.says.clone(),
+            detail: first.message.clone(),
             finding: Some(first.finding.clone()),
         })
     }

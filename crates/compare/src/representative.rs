@@ -8,7 +8,7 @@ use fenxi_store::Store;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, summary};
+use crate::{Chosen, CompareError, Room, summary};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -37,14 +37,16 @@ pub struct Representative {
 }
 
 impl Representative {
-    /// Compares the runs by all their metrics and results, over `window` of each.
+    /// Compares the runs by all their metrics and results, over `window` of each, as far as there is room.
     ///
     /// # Errors
     /// When there is no run, or one cannot be read or has no such window.
-    pub fn of(store: &Store, runs: &[RunId], window: &str) -> Result<Representative, CompareError> {
+    pub fn of(store: &Store, runs: &[RunId], window: &str, mut room: Room) -> Result<Representative, CompareError> {
         let chosen = Chosen { by: &[], window };
-        let summaries =
-            runs.iter().map(|run| summary(store, &store.run(run)?, chosen)).collect::<Result<Vec<_>, _>>()?;
+        let summaries = runs
+            .iter()
+            .map(|run| summary(store, &store.run(run)?, chosen, &mut room))
+            .collect::<Result<Vec<_>, _>>()?;
         let metrics: BTreeSet<&Metric> = summaries.iter().flat_map(|s| s.metrics.keys()).collect();
         let results: BTreeSet<&String> = summaries.iter().flat_map(|s| s.results.keys()).collect();
         let values: Vec<Vec<f64>> = summaries

@@ -19,7 +19,7 @@ const MOST_BINS: f64 = 1500.0;
 /// Tables of a passing kind with more rows than these are not looked at: what they have is in others as a sum.
 const MOST_ROWS: u64 = 30_000_000;
 /// Tables whose rows are no measurements of the machine: settings, texts, ages.
-const SILENT: [&str; 6] = ["db_setting", "db_session", "db_lock", "db_progress", "file_cache", "net_driver"];
+const SILENT: [&str; 7] = ["db_setting", "db_plan", "db_session", "db_lock", "db_progress", "file_cache", "net_driver"];
 /// The view of how full each resource was.
 const RESOURCES: &str = "resource_use";
 

@@ -9,10 +9,10 @@ use serde::Serialize;
 /// The name of a command among settings.
 const COMMAND: &str = "command";
 
-/// A label, a parameter or the command, which all runs of a group have alike, and those of the other group otherwise.
+/// A label, a parameter, the command or the plan of a statement, which all runs of a group have alike, and those of the other group otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Changed {
-    /// Its name; `command` for the command.
+    /// Its name; `command` for the command, `plan of STATEMENT: RELATION` for a plan.
     pub name: String,
     /// What it is in the first group; None where its runs have none.
     pub from: Option<String>,

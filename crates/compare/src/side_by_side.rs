@@ -4,7 +4,7 @@ use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Changed, CompareError, FactDiff, Group, Headline, Line, Reason, Split, settings::changed};
+use crate::{Changed, CompareError, FactDiff, Group, Headline, Line, Reason, Split, plans, settings::changed};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ pub struct SideBySide<'g> {
     pub a: &'g Group,
     /// The second one.
     pub b: &'g Group,
-    /// What was changed from one to the other: labels, parameters, the command.
+    /// What was changed from one to the other: labels, parameters, the command, plans of statements.
     pub changed: Vec<Changed>,
     /// What speaks against comparing them, the worst first.
     pub reasons: Vec<Reason>,
@@ -115,7 +115,8 @@ impl<'g> SideBySide<'g> {
             return Err(CompareError::Same(a.title.clone(), b.title.clone()));
         }
         let (of_a, of_b) = (&a.summaries, &b.summaries);
-        let changed = changed(&a.settings, &b.settings);
+        let mut changed = changed(&a.settings, &b.settings);
+        changed.extend(plans::changed(&a.plans, &b.plans));
         let reasons = gate(of_a, of_b).into_iter().map(|r| Reason { refuses: r.refuses, text: r.text });
         let mut reasons: Vec<Reason> = reasons.chain([a, b].into_iter().filter_map(Group::as_observations)).collect();
         reasons.sort_by_key(|reason| !reason.refuses);

@@ -7,7 +7,7 @@ use fenxi_store::IMPORT;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, Group};
+use crate::{Chosen, CompareError, Group, Room};
 
 /// A change of a part from the first group to the second.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -147,7 +147,9 @@ impl Explained {
         window: &str,
     ) -> Result<Explained, CompareError> {
         let chosen = Chosen { by: &[], window };
-        let groups = selectors.into_iter().map(|of| Ok(Group::without_caveats(engine, of.as_ref(), chosen)?.0));
+        let mut room = Room::of(engine);
+        let groups =
+            selectors.into_iter().map(|of| Ok(Group::without_caveats(engine, of.as_ref(), chosen, &mut room)?.0));
         let groups = groups.collect::<Result<Vec<Group>, CompareError>>()?;
         let title = |group: &Group| match group.runs.as_slice() {
             [run] => run.name.clone(),

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_analyze::{Metric, Outcome, RunSummary};
 use fenxi_model::{Keys, Shape, table};
-use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
+use fenxi_store::{RunEntry, RunResult, Store, Window};
 
-use crate::{CompareError, windows};
+use crate::{CompareError, Room, windows};
 
 /// Which series enter a comparison besides the ordinary ones.
 #[derive(Clone, Copy, Debug)]
@@ -20,10 +20,15 @@ pub struct Chosen<'a> {
 /// Summarises a run from its statistics, results and facts; what findings say of it is not asked.
 ///
 /// # Errors
-/// When the run cannot be read, or has no such window.
-pub fn summary(store: &Store, entry: &RunEntry, chosen: Chosen<'_>) -> Result<RunSummary, CompareError> {
+/// When the run cannot be read, or has no such window, or there is no room for it.
+pub fn summary(
+    store: &Store,
+    entry: &RunEntry,
+    chosen: Chosen<'_>,
+    room: &mut Room,
+) -> Result<RunSummary, CompareError> {
     let window = windows::choose(store, entry, chosen.window)?;
-    summary_over(store, entry, chosen, window.as_ref())
+    summary_over(store, entry, chosen, window.as_ref(), room)
 }
 
 /// [`summary`] over a window that is chosen already.
@@ -32,10 +37,13 @@ pub(crate) fn summary_over(
     entry: &RunEntry,
     chosen: Chosen<'_>,
     window: Option<&Window>,
+    room: &mut Room,
 ) -> Result<RunSummary, CompareError> {
     let manifest = &entry.manifest;
     let run = &manifest.id;
     let seconds = window.map_or(manifest.seconds(), |w| w.end.seconds_since(w.start));
+    // First, as it looks whether there is room for the rest as well.
+    let metrics = series_of(store, entry, chosen, window, room)?;
     Ok(RunSummary {
         name: shown_name(entry),
         kind: manifest.kind.clone(),
@@ -44,7 +52,7 @@ pub(crate) fn summary_over(
         interval_s: manifest.interval_s,
         params: manifest.params.clone(),
         results: results_of(store.results(run)?),
-        metrics: series_of(store, entry, chosen, window)?,
+        metrics,
         caveats: Vec::new(),
         facts: store.facts(run)?,
         transactions: None,
@@ -62,19 +70,22 @@ pub fn shown_name(entry: &RunEntry) -> String {
 /// The mean of each series that enters a comparison, over `window` of the run.
 ///
 /// # Errors
-/// When the run cannot be read.
-pub fn series_of(
+/// When the run cannot be read, or there is no room for its series.
+pub(crate) fn series_of(
     store: &Store,
     entry: &RunEntry,
     chosen: Chosen<'_>,
     window: Option<&Window>,
-) -> Result<BTreeMap<Metric, f64>, StoreError> {
+    room: &mut Room,
+) -> Result<BTreeMap<Metric, f64>, CompareError> {
+    room.expect(entry)?;
     let several_hosts = entry.manifest.hosts.len() > 1;
-    let mut metrics = BTreeMap::new();
+    let (mut metrics, mut fits) = (BTreeMap::new(), true);
     store.series_stats(&entry.manifest.id, window, |stat| {
-        if !wanted(stat.table, stat.key, chosen.by) || !stat.mean.is_finite() {
+        if !fits || !wanted(stat.table, stat.key, chosen.by) || !stat.mean.is_finite() {
             return;
         }
+        fits = room.take(stat.host.len() + stat.key.len());
         // Runs of one host each are compared whatever it is called.
         let key = match (several_hosts, stat.key) {
             (false, key) => key.to_owned(),
@@ -83,7 +94,7 @@ pub fn series_of(
         };
         metrics.insert(Metric { table: stat.table.to_owned(), key, column: stat.column.to_owned() }, stat.mean);
     })?;
-    Ok(metrics)
+    if fits { Ok(metrics) } else { Err(room.full(entry)) }
 }
 
 fn wanted(name: &str, key: &str, by: &[String]) -> bool {

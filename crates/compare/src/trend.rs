@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Chosen, CompareError, average,
+    Chosen, CompareError, Room, average,
     summaries::{results_of, series_of},
     windows,
     wording::{BetterWord, words_of},
@@ -86,11 +86,11 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Follows a metric.
+    /// Follows a metric; each run has `room` for itself.
     ///
     /// # Errors
     /// When there is no such metric, no run has it, or a run cannot be read or has no such window.
-    pub fn read(store: &Store, request: TrendRequest<'_>) -> Result<Trend, CompareError> {
+    pub fn read(store: &Store, request: TrendRequest<'_>, room: &Room) -> Result<Trend, CompareError> {
         let wanted = Wanted::parse(request.metric)?;
         let (mut unit, mut better) = wanted.of_catalogue();
         let (mut points, mut names) = (Vec::new(), BTreeSet::new());
@@ -105,7 +105,7 @@ impl Trend {
                         outcome.value
                     })
                 }
-                Wanted::Series(metric) => value(store, &run.id, metric, request.window)?,
+                Wanted::Series(metric) => value(store, &run.id, metric, request.window, room)?,
             };
             let is_observed = run.kind != fenxi_store::IMPORT;
             let program = run.command.first().filter(|_| is_observed).map(|word| base_name(word).to_owned());
@@ -161,11 +161,12 @@ fn runs(store: &Store, request: TrendRequest<'_>) -> Result<Vec<Summary>, StoreE
 }
 
 /// The mean of a series of a run.
-fn value(store: &Store, run: &RunId, metric: &Metric, window: &str) -> Result<Option<f64>, CompareError> {
+fn value(store: &Store, run: &RunId, metric: &Metric, window: &str, room: &Room) -> Result<Option<f64>, CompareError> {
     let by: Vec<String> = metric.key.split(',').filter_map(|pair| Some(pair.split_once('=')?.0.to_owned())).collect();
     let entry = store.run(run)?;
     let window_of_run = windows::choose(store, &entry, window)?;
-    let metrics = series_of(store, &entry, Chosen { by: &by, window }, window_of_run.as_ref())?;
+    let chosen = Chosen { by: &by, window };
+    let metrics = series_of(store, &entry, chosen, window_of_run.as_ref(), &mut room.clone())?;
     if metric.key.is_empty() {
         return Ok(RunSummary { metrics, ..RunSummary::default() }.value(&metric.table, &metric.column));
     }

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use fenxi_analyze::{RESIDUAL, whole};
+use fenxi_analyze::{RESIDUAL, kind_name, whole};
 use fenxi_query::{Culprits, Engine, Found, QueryError, Scope};
 
-use crate::{Answer, Names, Split};
+use crate::{Answer, Names, Part, Split};
 
 /// What can be full, and what else can hold work up.
 const PARTS: [&str; 5] = ["the CPUs", "memory", "disks", "the network", "waits"];
@@ -17,6 +17,8 @@ const WAITS: [&str; 4] = ["thread_wait", "db_wait", "lock", "query"];
 const THREADS: &str = "thread_wait";
 /// From this share on, time of a command without a name may hide what holds it up.
 const UNEXPLAINED: f64 = 0.25;
+/// From this share on, a wait is what a transaction mostly does.
+const MOSTLY: f64 = 0.4;
 /// So many sentences say what is largest.
 const MOST: usize = 3;
 
@@ -49,36 +51,44 @@ pub(crate) fn answer(
     (split, most): (Option<&Split>, Option<String>),
     busiest: &str,
 ) -> Result<Answer, QueryError> {
-    let said = Said::of(engine, scope)?;
+    let largest_of = Largest::of(engine, scope)?;
     let unseen = unseen(engine, scope)?;
     let is_whole = unseen.is_empty() && !split.is_some_and(is_unexplained);
-    let state = STATES.iter().find_map(|state| Some((state, said.first(state.kind)?)));
-    let known = |kinds: &[&str]| kinds.iter().filter_map(|kind| said.sentence(kind)).collect::<Vec<_>>();
+    let state = STATES.iter().find_map(|state| Some((state, largest_of.first(state.kind)?)));
+    let known = |kinds: &[&str]| kinds.iter().filter_map(|kind| largest_of.sentence(kind)).collect::<Vec<_>>();
     let (held, waited) = (known(&HOLDING), known(&WAITED));
-    let holds = !held.is_empty() || (!is_whole && !waited.is_empty());
-    let is_told = |kind: &str| state.is_some_and(|(state, _)| state.behind == kind);
-    let users: Vec<&str> = USERS.into_iter().filter(|kind| !is_told(kind)).collect();
+    let is_wait = most.is_some() && split.is_some_and(is_mostly_wait);
+    let holds = !held.is_empty() || (!is_whole && !waited.is_empty()) || is_wait;
+    let is_named = |kind: &str| state.is_some_and(|(state, _)| state.behind == kind);
+    let users: Vec<&str> = USERS.into_iter().filter(|kind| !is_named(kind)).collect();
     let users = known(&users);
     let mut largest = if is_whole { [held, users, waited] } else { [waited, held, users] }.concat();
     largest.truncate(MOST);
     let mut words: Vec<String> = Vec::new();
     let names = if is_whole && state.is_none() && !holds { Names::Nothing } else { Names::Unknown };
     match state {
-        Some((state, first)) => words.push(format!("{first}{}.", said.behind(state).unwrap_or_default())),
+        Some((state, first)) => words.push(format!("{first}{}.", largest_of.behind(state).unwrap_or_default())),
         None if is_whole && !holds => words.push("No bottleneck is seen.".to_owned()),
         None if holds => {}
         None if unseen.len() == PARTS.len() => words.push("Nothing here shows a bottleneck.".to_owned()),
         None => words.push("Nothing is full of what was seen.".to_owned()),
     }
-    let is_told = most.is_some() || state.is_some();
+    let is_named = most.is_some() || state.is_some();
     words.extend(most);
-    if names == Names::Unknown && !is_told && !largest.is_empty() {
+    if names == Names::Unknown && !is_named && !largest.is_empty() {
         words.push(largest.remove(0));
     }
     let not_seen = (!unseen.is_empty()).then(|| format!("Not seen: {}; `fenxi record` sees them.", unseen.join(", ")));
     let busiest = Some(busiest.to_owned()).filter(|text| !text.is_empty());
     let detail: Vec<String> = busiest.into_iter().chain(largest).chain(not_seen).collect();
     Ok(Answer { names, text: words.join(" "), detail: detail.join(" "), finding: None })
+}
+
+/// Whether transactions, or sessions, mostly wait for something: then that is the answer, whatever else has room.
+fn is_mostly_wait(split: &Split) -> bool {
+    let is_wait = |part: &&Part| part.name != RESIDUAL && !part.name.contains(kind_name::CPU);
+    let shares = split.parts.iter().filter(is_wait).filter_map(|part| part.shares[0]);
+    split.what != whole::ELAPSED && shares.max_by(f64::total_cmp).is_some_and(|share| share >= MOSTLY)
 }
 
 /// Whether a good part of a command's elapsed time is not accounted for.
@@ -111,13 +121,13 @@ pub(crate) fn cause(
 }
 
 /// Who had most of each kind, in the first of the runs.
-struct Said {
+struct Largest {
     run: String,
     all: Vec<(&'static str, Culprits)>,
 }
 
-impl Said {
-    fn of(engine: &Engine, scope: &Scope) -> Result<Said, QueryError> {
+impl Largest {
+    fn of(engine: &Engine, scope: &Scope) -> Result<Largest, QueryError> {
         let states = STATES.iter().map(|state| state.kind);
         let mut kinds: Vec<&'static str> = states.chain(HOLDING).chain(WAITED).chain(USERS).collect();
         kinds.extend(STATES.iter().map(|state| state.behind).filter(|kind| !USERS.contains(kind)));
@@ -125,7 +135,7 @@ impl Said {
         kinds.dedup();
         let all = engine.culprits(&kinds, scope)?;
         let run = scope.runs.iter().flatten().next().map(ToString::to_string).unwrap_or_default();
-        Ok(Said { run, all: kinds.into_iter().zip(all).collect() })
+        Ok(Largest { run, all: kinds.into_iter().zip(all).collect() })
     }
 
     fn known(&self, kind: &str) -> Option<&Culprits> {

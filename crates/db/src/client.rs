@@ -194,6 +194,19 @@ impl Client {
         }
     }
 
+    /// Lets `ask` ask what is not kept.
+    pub fn unkept<T>(&mut self, ask: impl FnOnce(&mut Client) -> T) -> T {
+        let kept = match &mut self.source {
+            Source::Server { keeping, .. } => keeping.take(),
+            Source::Saved { .. } => None,
+        };
+        let found = ask(self);
+        if let Source::Server { keeping, .. } = &mut self.source {
+            *keeping = kept;
+        }
+        found
+    }
+
     /// Runs a statement of which nothing is to be known.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ mod number;
 mod observer;
 mod os;
 mod own_amounts;
+mod plans;
 mod pooler;
 mod postgres;
 mod product;
@@ -33,6 +34,7 @@ pub mod snapshot;
 mod source;
 mod statements;
 mod task;
+mod told;
 
 pub use postgres::{activity as postgres_activity, memory as postgres_memory};
 pub use server::{Server, ServerError};

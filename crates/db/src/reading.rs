@@ -51,11 +51,15 @@ pub struct Column<S> {
 }
 
 impl<S> Column<S> {
+    /// Whether `name` can fill it.
+    fn is_of(&self, name: &str) -> bool {
+        self.from.iter().any(|from| matches!(from, From::Name(of) | From::Sql(of, _) if *of == name))
+    }
+
     /// How much of an amount of our own is in it.
     fn own(&self, own: &Own, row: &str) -> f64 {
-        let is_it = |from: &From, name: &str| matches!(from, From::Name(of) | From::Sql(of, _) if *of == name);
         let mut amounts = own.get(row).into_iter().flatten();
-        amounts.find(|(name, _)| self.from.iter().any(|from| is_it(from, name))).map_or(0.0, |(_, amount)| *amount)
+        amounts.find(|(name, _)| self.is_of(name)).map_or(0.0, |(_, amount)| *amount)
     }
 
     /// Whether it shows the growth of a counter.
@@ -98,12 +102,22 @@ pub struct Rules {
     pub movers_only: bool,
     /// Counters of what is gone are gone, too: one that goes back is unknown, and no reset.
     pub forgets: bool,
+    /// Counters of the work that sessions end: where they did not grow beyond our own, and nobody works, whatever else grew is of our own
+    /// sessions. Rows that have no work of their own come last, and are as the others.
+    pub work: &'static [&'static str],
 }
 
 impl Rules {
     /// Always read, all rows kept, counters as a server has them that forgets nothing.
-    pub const PLAIN: Rules =
-        Rules { unless: None, needs: None, only_with: None, counts_new: false, movers_only: false, forgets: false };
+    pub const PLAIN: Rules = Rules {
+        unless: None,
+        needs: None,
+        only_with: None,
+        counts_new: false,
+        movers_only: false,
+        forgets: false,
+        work: &[],
+    };
 }
 
 /// One thing that is asked for.
@@ -236,6 +250,8 @@ pub struct Ready<S: 'static> {
     totals: Vec<Option<f64>>,
     /// What is of our own sessions, at this reading and at the one before.
     own: (Own, Own),
+    /// Nobody but our own sessions was seen at work since the last reading.
+    is_quiet: bool,
 }
 
 impl<S> Ready<S> {
@@ -254,7 +270,7 @@ impl<S> Ready<S> {
             return None;
         }
         let list: Vec<_> = std::iter::once(reading.key).chain(found.iter().map(|(_, sql)| *sql)).collect();
-        let sql = format!("/* fenxi-db */ SELECT {} FROM {}", list.join(", "), reading.from);
+        let sql = format!("SELECT /* fenxi-db */ {} FROM {}", list.join(", "), reading.from);
         let columns: Vec<_> = found.into_iter().map(|(column, _)| column).collect();
         let totals = vec![None; columns.len()];
         Some(Ready {
@@ -265,12 +281,14 @@ impl<S> Ready<S> {
             round: 0,
             totals,
             own: <(Own, Own)>::default(),
+            is_quiet: false,
         })
     }
 
-    /// What the next reading has of our own sessions and is to leave out.
-    pub fn leave_out(&mut self, own: Own) {
+    /// What the next reading has of our own sessions and is to leave out, and whether nobody else was seen at work since the last one.
+    pub fn leave_out(&mut self, own: Own, is_quiet: bool) {
         self.own.1 = std::mem::replace(&mut self.own.0, own);
+        self.is_quiet = is_quiet;
     }
 
     /// Adds what all rows of the last reading add up to.
@@ -283,9 +301,22 @@ impl<S> Ready<S> {
         }
     }
 
-    /// Sets the columns of a row, and adds to the totals; true when a counter went back.
+    /// How much a row's counters of work grew, and whether it has any; None without such counters, or where one went back.
+    fn work_grown(
+        (rules, columns): (&Rules, &[&'static Column<S>]),
+        values: &[Value<'_>],
+        last: Option<&Seen>,
+    ) -> Option<(f64, bool)> {
+        let last = last?;
+        let is_work = |at: &usize| rules.work.iter().any(|name| columns[*at].is_of(name));
+        let of = |at: usize| Some((values[at].number?.since(last.values[at]?)?, values[at].number?.as_f64() > 0.0));
+        let each = (0..columns.len()).filter(is_work).map(of);
+        each.reduce(|sum, of| sum.zip(of).map(|(sum, of)| (sum.0 + of.0, sum.1 || of.1))).flatten()
+    }
+
+    /// Sets the columns of a row, and adds to the totals; true when a counter went back. Counters whose growth `is_ours` did not move.
     fn fill(
-        (columns, counts_new): (&[&'static Column<S>], bool),
+        (columns, counts_new, is_ours): (&[&'static Column<S>], bool, bool),
         values: &[Value<'_>],
         last: Option<&Seen>,
         dt: f64,
@@ -301,6 +332,7 @@ impl<S> Ready<S> {
         let reset = (0..columns.len()).any(|at| columns[at].is_counter() && grown(at) == Some(None));
         for (at, column) in columns.iter().enumerate() {
             let growth = if reset { None } else { grown(at).flatten() };
+            let growth = if is_ours { growth.map(|_| 0.0) } else { growth };
             let value = match column.fill {
                 Fill::Rate(_, factor) => growth.map(|growth| growth * factor / dt),
                 Fill::Count(_) => growth,
@@ -373,7 +405,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
     }
 
     fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
-        let Ready { reading, sql, columns, seen, round, totals, own } = self;
+        let Ready { reading, sql, columns, seen, round, totals, own, is_quiet } = self;
         *round += 1;
         totals.fill(None);
         let Interval { t, dt } = about.interval;
@@ -382,6 +414,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         let late = at_end.map(|end| keyed(client, end.sql)).transpose()?.unwrap_or_default();
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
+        let mut others_worked = false;
         client.each_again(sql, &mut |answer| {
             // A row of other columns than those that were asked for is none.
             if answer.len() != columns.len() + 1 {
@@ -397,11 +430,23 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
                 Value { text, number }
             });
             let values: Vec<Value<'_>> = values.collect();
+            let is_ours = match Ready::work_grown((&reading.rules, columns), &values, last) {
+                Some((grown, has_work)) => {
+                    others_worked |= grown > 0.0;
+                    *is_quiet && grown <= 0.0 && (has_work || !others_worked)
+                }
+                None => false,
+            };
             let moved = || {
                 let still = |at: usize| last.is_some_and(|last| last.values[at] == values[at].number);
                 (0..columns.len()).any(|at| columns[at].is_counter() && !still(at))
             };
-            let is_wanted = !reading.rules.movers_only || about.is_last || moved();
+            let is_wanted = !reading.rules.movers_only || about.is_last || !is_ours && moved();
+            // What is left out still counts in the totals: as nothing.
+            if is_ours && !is_wanted {
+                let counters = totals.iter_mut().zip(columns.iter()).filter(|(_, column)| column.is_counter());
+                counters.for_each(|(total, _)| _ = total.get_or_insert(0.0));
+            }
             if let Some(dt) = dt.filter(|dt| *dt > 0.0 && is_wanted && (last.is_some() || has_gauges || is_new_counted))
             {
                 let mut row = rows.row(reading.table, t, dt);
@@ -409,7 +454,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
                 if let Some(end) = at_end {
                     row.f64(end.place, late.get(key).copied());
                 }
-                if Ready::fill((columns, is_new_counted), &values, last, dt, &mut row, totals) {
+                if Ready::fill((columns, is_new_counted, is_ours), &values, last, dt, &mut row, totals) {
                     went_back.push(key.to_owned());
                 }
             }

@@ -17,7 +17,8 @@ use crate::{
     own_amounts::Own,
     postgres::own::Ledger,
     product::Product,
-    snapshot::{Keeping, Played},
+    snapshot::{Answer, Keeping, Played},
+    told::Told,
 };
 
 /// The name that connections of a poller carry, by which they leave themselves out.
@@ -68,6 +69,8 @@ pub struct Server {
     ledger: Arc<Mutex<Ledger>>,
     /// What outlives a connection to a MySQL.
     memory: Arc<Mutex<Memory>>,
+    /// What samples and readings know of statements, for plans.
+    told: Arc<Mutex<Told>>,
     /// What may still be kept of answers until the next poll, and until the next look at sessions.
     allowance: Arc<AtomicU64>,
     allowance_of_sample: Arc<AtomicU64>,
@@ -77,6 +80,9 @@ pub struct Server {
     cautions: Arc<Mutex<BTreeMap<String, bool>>>,
     answers: Answers,
 }
+
+/// Rows as they are kept.
+type Rows = Vec<Vec<Option<String>>>;
 
 /// What becomes of answers, and where they come from.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +106,7 @@ impl Server {
             own: Arc::default(),
             ledger: Arc::default(),
             memory: Arc::default(),
+            told: Arc::default(),
             allowance: Arc::new(AtomicU64::new(KEPT.0)),
             allowance_of_sample: Arc::new(AtomicU64::new(KEPT_OF_SAMPLE)),
             kept: KEPT.0,
@@ -237,6 +244,29 @@ impl Server {
     /// What is known of a MySQL whatever becomes of connections.
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What samples and readings know of statements, for plans.
+    pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Server::client_in`]; nothing of what it says is kept, as it has values.
+    pub(crate) fn client_for_plans(&self, database: &str) -> Result<Client, ServerError> {
+        Server { answers: Answers::Given, ..self.clone() }.client_in(database)
+    }
+
+    /// Keeps an answer that we made of one, where answers are kept.
+    pub(crate) fn keep_answer(&self, answer: Answer) {
+        if let Answers::Kept(keeping) = &self.answers {
+            keeping.keep(answer);
+        }
+    }
+
+    /// Rows that were kept so, if any; None where a server answers.
+    pub(crate) fn saved_answer(&self, database: &str, sql: &str) -> Option<Option<Rows>> {
+        let Answers::Saved(played) = &self.answers else { return None };
+        Some(played.answer(database, sql).ok().map(|answer| answer.rows.clone()))
     }
 
     /// A connection with limits, in which nothing is set.

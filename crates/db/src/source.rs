@@ -8,8 +8,8 @@ use std::{
 use fenxi_model::{
     Rows, Table,
     catalog::{
-        db, db_checkpoint, db_index, db_io, db_lock, db_pool, db_progress, db_replication, db_session, db_setting,
-        db_statement, db_table, db_wait, db_wal,
+        db, db_checkpoint, db_index, db_io, db_lock, db_plan, db_pool, db_progress, db_replication, db_session,
+        db_setting, db_statement, db_table, db_wait, db_wal,
     },
 };
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
@@ -50,6 +50,7 @@ pub static TABLES: &[&Table] = &[
     &db_replication::TABLE,
     &db_progress::TABLE,
     &db_pool::TABLE,
+    &db_plan::TABLE,
     &db_setting::TABLE,
 ];
 

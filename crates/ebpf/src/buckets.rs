@@ -5,7 +5,7 @@ use fenxi_source::Tick;
 
 /// Each power of two has `1 << SUB_BITS` buckets; numbers below that have one each.
 const SUB_BITS: u32 = 3;
-/// How many there are.
+/// Number of buckets.
 pub const BUCKETS: usize = ((64 - SUB_BITS + 1) << SUB_BITS) as usize;
 
 /// The values that bucket `place` counts: from, and up to but without.
@@ -21,7 +21,7 @@ pub fn bounds(place: usize) -> (f64, f64) {
     (low(place), low(place + 1))
 }
 
-/// What a histogram is of.
+/// The quantity of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Of<'a> {
     pub name: &'a str,

@@ -76,7 +76,7 @@ fn last_of(said: &[String], error: &libbpf_rs::Error) -> String {
     }
 }
 
-/// What libbpf said since it was last asked: it says why on the way, its errors only that.
+/// Messages of libbpf since the last call: they have the reason, its errors have not.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Lines that are kept: a verifier's log can be long.
 const KEPT: usize = 64;

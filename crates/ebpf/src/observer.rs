@@ -15,7 +15,7 @@ pub struct Observer {
     pub about: &'static str,
     /// What people ask who need it, in Markdown: a line of docs/tools/trace.md.
     pub question: &'static str,
-    /// What stands behind the options in its help.
+    /// The text behind the options in its help.
     pub help: &'static str,
     /// What a command is for that runs meanwhile.
     pub command: Meanwhile,
@@ -124,7 +124,7 @@ macro_rules! source {
 }
 pub(crate) use source;
 
-/// An option that most have: whom to observe.
+/// An option that most have: which processes to observe.
 pub(crate) const PID: Opt = Opt {
     name: "pid",
     short: Some('p'),

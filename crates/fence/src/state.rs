@@ -1,4 +1,4 @@
-//! What a fence changed, in a file: written whole before anything is changed, so that whatever happens can be undone.
+//! State file of a fence: all earlier settings, written before the first change, so that every change can be undone.
 
 use std::{
     io::{self, Write},

@@ -1,4 +1,4 @@
-//! What becomes of each line of a text: the rows that it gives, the part of a description that reads it, or that nothing does.
+//! What becomes of each line of a text: the rows that it gives, the rule of a description that reads it, or none.
 //!
 //! It is for who writes a format. A row belongs to the line at which the format made it: where a format joins what several lines
 //! say, that is the last of them.
@@ -10,7 +10,7 @@ use fenxi_model::{
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-pub use crate::part::Part;
+pub use crate::line_rule::LineRule;
 use crate::{AnyFormat, Hints, Input, Out, OwnFormat, Tally, follow::Follow, overrun, own::shipped};
 
 /// A line of a text, and what became of it.
@@ -20,8 +20,8 @@ pub struct Line {
     pub number: u64,
     /// It, without its end.
     pub text: String,
-    /// The part of the description that reads it, where the format is described.
-    pub part: Option<Part>,
+    /// The rule of the description that reads it, where the format is described.
+    pub rule: Option<LineRule>,
     /// The rows that it gives, by their places in [`Account::rows`].
     pub rows: Vec<usize>,
     /// Why it, or something in it, could not be read.
@@ -69,7 +69,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Lines that say something, and whether each was understood: it gives rows, or a part of the description reads it.
+    /// Lines with content, and whether each was understood: it gives rows, or a rule of the description reads it.
     pub fn unread(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| !line.notes.is_empty())
     }
@@ -90,8 +90,8 @@ pub fn account(format: &AnyFormat, content: &[u8], hints: Hints) -> Account {
     };
     let mut lines = Vec::new();
     Input::of(content.to_vec()).each_line(|number, text| {
-        let part = part_of(format, text);
-        lines.push(Line { number, text: text.to_owned(), part, ..Line::default() });
+        let rule = rule_of(format, text);
+        lines.push(Line { number, text: text.to_owned(), rule, ..Line::default() });
     });
     // Rows of a table come in the order in which they began.
     let mut at: FxHashMap<(usize, bool), usize> = FxHashMap::default();
@@ -120,11 +120,11 @@ pub fn account(format: &AnyFormat, content: &[u8], hints: Hints) -> Account {
     Account { lines, rows, remarks, tally }
 }
 
-/// The part of a description that reads a line; None where the format is not described.
-fn part_of(format: &AnyFormat, line: &str) -> Option<Part> {
+/// The rule of a description that reads a line; None where the format is not described.
+fn rule_of(format: &AnyFormat, line: &str) -> Option<LineRule> {
     match format {
-        AnyFormat::Shipped(format) => shipped::named(format.name)?.part(line),
-        AnyFormat::Own(format) => format.part(line),
+        AnyFormat::Shipped(format) => shipped::named(format.name)?.rule(line),
+        AnyFormat::Own(format) => format.rule(line),
         AnyFormat::Hosts(_) => None,
     }
 }
@@ -187,7 +187,7 @@ mod tests {
         let rows: Vec<usize> = account.lines.iter().map(|line| line.rows.len()).collect();
         assert_eq!(rows, [1, 1, 1, 0]);
         assert_eq!(account.rows[0].cells.iter().find(|(name, _)| *name == "value").unwrap().1, json!(10.0));
-        assert_eq!(account.lines[0].part, Some(Part::Pair("transactions".to_owned())));
+        assert_eq!(account.lines[0].rule, Some(LineRule::Pair("transactions".to_owned())));
         assert_eq!(account.unread().map(|line| line.number).collect::<Vec<_>>(), [4]);
     }
 

@@ -16,8 +16,8 @@ use super::{
     detect::{of_document, surest},
     document::is_document,
     formats,
-    hosts::{self, by_host, part::read_with_rest},
-    part::Part,
+    hosts::{self, by_host, segment::read_with_rest},
+    line_rule::LineRule,
 };
 
 /// A format that a store brings.
@@ -28,8 +28,8 @@ pub trait OwnFormat: Debug + Send + Sync {
     fn sniff(&self, head: &Head<'_>) -> Sure;
     /// Reads all of the input; what it cannot read it notes.
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>);
-    /// The part of a description that reads a line, if it is one.
-    fn part(&self, _line: &str) -> Option<Part> {
+    /// The rule of a description that reads a line, if it is one.
+    fn rule(&self, _line: &str) -> Option<LineRule> {
         None
     }
     /// What a text lacks to be its own, in words, as far as that is known.

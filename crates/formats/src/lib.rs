@@ -29,6 +29,7 @@ mod input;
 mod join;
 mod json;
 mod layout;
+mod line_rule;
 mod near;
 mod number;
 #[cfg(test)]
@@ -36,7 +37,6 @@ mod ordinary;
 mod out;
 mod overrun;
 mod own;
-mod part;
 #[cfg(test)]
 mod posted;
 #[cfg(test)]

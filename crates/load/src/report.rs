@@ -129,7 +129,7 @@ pub struct Summary {
     pub service: Spread,
     /// How late the driver was.
     pub lag: Spread,
-    /// Microseconds of the driver's processor time for a transaction.
+    /// Microseconds of the driver's CPU time for a transaction.
     pub client_cpu_us: Option<f64>,
 }
 

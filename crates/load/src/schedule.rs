@@ -237,7 +237,7 @@ impl Schedule {
 /// Goes through the starts that are one thread's: every `threads`-th.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    schedule: Arc<Schedule>,
+    schedule: Schedule,
     seed: u64,
     threads: u64,
     /// Number of the next transaction.
@@ -248,8 +248,8 @@ pub struct Cursor {
 
 impl Cursor {
     /// At the first start of a thread.
-    pub fn new(schedule: &Arc<Schedule>, seed: u64, thread: u64, threads: u64) -> Cursor {
-        let mut cursor = Cursor { schedule: Arc::clone(schedule), seed, threads, turn: thread, position: 0.0 };
+    pub fn new(schedule: &Schedule, seed: u64, thread: u64, threads: u64) -> Cursor {
+        let mut cursor = Cursor { schedule: schedule.clone(), seed, threads, turn: thread, position: 0.0 };
         cursor.position = cursor.gaps(0, thread);
         cursor
     }
@@ -261,7 +261,7 @@ impl Cursor {
 
     /// When it is meant to begin, in nanoseconds after the beginning; None when there is no such time.
     pub fn start(&self) -> Option<u64> {
-        match &*self.schedule {
+        match &self.schedule {
             Schedule::Closed => None,
             Schedule::Trace(starts) => starts.get(usize::try_from(self.turn).ok()?).copied(),
             Schedule::Open { rate, arrival } => {
@@ -285,7 +285,7 @@ impl Cursor {
 
     /// The gaps before these transactions. Each thread draws those of the others too, which is cheaper than to agree.
     fn gaps(&self, first: u64, last: u64) -> f64 {
-        match &*self.schedule {
+        match &self.schedule {
             Schedule::Open { arrival: Arrival::Poisson, .. } => {
                 (first..=last).map(|turn| Random::new(!self.seed, turn).exponential()).sum()
             }
@@ -302,7 +302,6 @@ mod tests {
 
     /// Starts of all threads together, in seconds.
     fn starts(schedule: Schedule, threads: u64, count: usize) -> Vec<f64> {
-        let schedule = Arc::new(schedule);
         let mut all = Vec::new();
         for thread in 0..threads {
             let mut cursor = Cursor::new(&schedule, 42, thread, threads);

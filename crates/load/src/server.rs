@@ -30,7 +30,7 @@ pub struct Usage {
     pub name: String,
     /// Transactions that were completed meanwhile.
     pub transactions: u64,
-    /// Processor time of its threads, in seconds; a hundredth is the unit of the kernel.
+    /// CPU time of its threads, in seconds; a hundredth is the unit of the kernel.
     pub cpu_s: f64,
     /// Time in which its threads were ready to run and had no processor, in seconds. Threads that ended meanwhile are not in it.
     pub wait_s: Option<f64>,

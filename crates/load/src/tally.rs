@@ -103,7 +103,7 @@ pub struct Tally {
     pub running: u64,
     /// Connections that are logged in, at the end of the interval.
     pub connected: u64,
-    /// Processor time of the driver's threads, in nanoseconds.
+    /// CPU time of the driver's threads, in nanoseconds.
     pub cpu_ns: u64,
     /// Time that the driver's threads were runnable without a CPU, in nanoseconds; None where the kernel does not count it.
     #[serde(default)]

@@ -242,6 +242,8 @@ impl<W: Write + Send> Desk<'_, W> {
                 none.insert(Engine::on_demand(&settings.store, &options).map_err(ApiError::from)?)
             }
         };
+        // What interrupts from here on means this request.
+        engine.interrupt().renew();
         let is_cancelled = self.at().job.as_mut().is_some_and(|job| {
             job.interrupt = Some(engine.interrupt());
             job.cancelled

@@ -9,6 +9,7 @@ mod cpus;
 mod fnv;
 mod near;
 pub mod place;
+pub mod plan;
 mod random;
 mod range;
 mod rows;

@@ -4,6 +4,8 @@
 const MOST: usize = 3;
 /// Longer names are compared by their first characters only.
 const LONGEST: usize = 64;
+/// Names that are looked at: those of a run may be hundreds of thousands, and all for an error message.
+const LOOKED_AT: usize = 5_000;
 
 /// Up to three of `known` that `name` may have been meant to be, the nearest first.
 ///
@@ -11,9 +13,10 @@ const LONGEST: usize = 64;
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let name = name.to_lowercase();
     let mut close: Vec<(usize, &str)> = Vec::new();
-    for candidate in known {
-        let away = edits(&name, &candidate.to_lowercase());
-        let contained = name.len() > 2 && candidate.to_lowercase().contains(&name);
+    for candidate in known.into_iter().take(LOOKED_AT) {
+        let lower = candidate.to_lowercase();
+        let contained = name.len() > 2 && lower.contains(&name);
+        let away = edits(&name, &lower);
         let allowed = (name.chars().count().max(candidate.chars().count()) / 3).max(1);
         if contained || away <= allowed {
             close.push((if contained { 1 } else { away }, candidate));

@@ -54,6 +54,10 @@ pub struct Server {
     pub pool_mapped: Option<u64>,
     /// The setting for how files are opened, where there is one.
     pub open_setting: Option<String>,
+    /// The setting for huge pages, where there is one: `huge_pages=try`.
+    pub huge_setting: Option<String>,
+    /// Whether a part of its memory is in explicit huge pages; None where its mappings may not be read.
+    pub has_huge: Option<bool>,
 }
 
 impl System {
@@ -160,7 +164,18 @@ impl Server {
 
     fn new(system: System, dir: PathBuf, at: PathBuf, pids: Vec<u32>) -> Server {
         let pool_from = String::new();
-        Server { system, dir, at, pids, pool: None, pool_from, pool_mapped: None, open_setting: None }
+        Server {
+            system,
+            dir,
+            at,
+            pids,
+            pool: None,
+            pool_from,
+            pool_mapped: None,
+            open_setting: None,
+            huge_setting: None,
+            has_huge: None,
+        }
     }
 
     fn of(processes: &Processes, system: System, pids: Vec<u32>, command: &[String]) -> Option<Server> {
@@ -187,6 +202,10 @@ impl Server {
         let resolve = |path: &Path| processes.inside(pid, path);
         server.configure(command, &resolve);
         server.pool_mapped = mapped(processes, pid, system, server.pool);
+        let mut has_huge = false;
+        let is_seen =
+            processes.each_mapping(pid, &mut |mapping| has_huge |= mapping.path.starts_with("/anon_hugepage"));
+        server.has_huge = is_seen.then_some(has_huge);
         Some(server)
     }
 
@@ -235,6 +254,11 @@ impl Server {
             System::Postgres => &["debug_io_direct"],
             System::Mariadb => &["innodb_data_file_buffering", "innodb_flush_method"],
         };
+        let huge = match self.system {
+            System::Postgres => "huge_pages",
+            System::Mariadb => "large_pages",
+        };
+        self.huge_setting = get(huge).map(|setting| format!("{huge}={}", setting.value));
         self.open_setting = open.iter().find_map(|name| get(name).map(|s| format!("{name}={}", s.value)));
     }
 }

@@ -79,7 +79,7 @@ impl AdHoc {
 
 impl Question {
     /// Whether its chart runs over time, so that its answer can be thinned to bins; a summary may bring its own
-    /// little lines instead.
+    /// sparklines instead.
     pub fn over_time(&self) -> bool {
         match self.chart {
             Chart::Line | Chart::Stacked | Chart::Heatmap => self.x.as_deref().is_none_or(|x| x == "t"),

@@ -1,10 +1,12 @@
 //! What answers statements: workers of this machine (`embedded.rs`), or what another crate brings as a [`Backend`].
 
 use std::{
-    collections::BTreeMap,
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arrow_array::RecordBatch;
@@ -46,7 +48,7 @@ pub enum Kind {
 pub enum Author {
     /// We did: its worker is kept for the next one.
     Ours,
-    /// Anybody else: it has a worker of its own, which sees the runs asked for and is thrown away.
+    /// Anybody else: it has its own worker, which sees the runs asked for and is thrown away.
     Other,
 }
 
@@ -114,18 +116,15 @@ pub trait Answers {
     fn hold(&self, _sql: &str, _scope: &Scope) -> Result<(), QueryError> {
         Ok(())
     }
-
-    /// One of several `engines` for the same store, which answer at the same time and share its threads; None where one is all
-    /// that there may be.
-    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>>;
 }
 
-/// Stops the queries that an engine and those beside it run, from another thread.
+/// Stops the query that an engine runs, from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
-    /// What stops the statement of each engine, by its place.
-    stops: Arc<Mutex<BTreeMap<usize, Box<dyn Stops>>>>,
-    place: usize,
+    /// What stops its statement.
+    stop: Arc<Mutex<Option<Box<dyn Stops>>>>,
+    /// Whether it was used since the request began.
+    is_set: Arc<AtomicBool>,
 }
 
 /// Stops a statement where it is answered.
@@ -143,18 +142,24 @@ impl Stops for fenxi_worker::Stop {
 impl Interrupt {
     /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
-        for stop in self.stops.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        self.is_set.store(true, Ordering::Release);
+        if let Some(stop) = &*self.stop.lock().unwrap_or_else(PoisonError::into_inner) {
             stop.stop();
         }
     }
 
-    /// What stops the statement that its engine begins now.
-    pub fn set(&self, stop: impl Stops + 'static) {
-        self.stops.lock().unwrap_or_else(PoisonError::into_inner).insert(self.place, Box::new(stop));
+    /// Whether the request was stopped: what is done for it without a statement ends as well.
+    pub fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
     }
 
-    /// That of the engine at another place; it is stopped with this one.
-    pub(crate) fn at(&self, place: usize) -> Interrupt {
-        Interrupt { stops: Arc::clone(&self.stops), place }
+    /// Begins with the next request.
+    pub fn renew(&self) {
+        self.is_set.store(false, Ordering::Release);
+    }
+
+    /// What stops the statement that its engine begins now.
+    pub fn set(&self, stop: impl Stops + 'static) {
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     }
 }

@@ -53,7 +53,7 @@ impl Culprits {
     /// The largest of a run and, where it is given, a host; none where none is known.
     pub fn of(&self, run: &str, host: Option<&str>) -> Vec<&str> {
         let is_meant = |row: &&Occurrence| row.run == run && (host.is_none() || row.host.as_deref() == host);
-        self.rows.iter().filter(is_meant).take(MOST).map(|row| row.says.as_str()).collect()
+        self.rows.iter().filter(is_meant).take(MOST).map(|row| row.message.as_str()).collect()
     }
 
     /// The same as a sentence without its full stop: `Most CPU time: gzip 50%, python3 40%`.

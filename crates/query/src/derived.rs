@@ -21,6 +21,7 @@ macro_rules! derived {
 
 derived! {
     "cpu_demand",
+    "cpu_mean",
     "cpu_use",
     "db_best_wait",
     "db_load",
@@ -31,6 +32,7 @@ derived! {
     "disk_stall",
     "disk_use",
     "host_role",
+    "host_span",
     "load_driver",
     "lone_command",
     "measured_process",

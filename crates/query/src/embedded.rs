@@ -26,9 +26,6 @@ use crate::{
 /// of that is opening files and planning the same views again. Of all tables so many rows are held.
 const HELD_ROWS: (u64, u64) = (50_000, 400_000);
 
-/// What an engine beside another one may use before it spills, unless a limit was set: it is asked for findings, which are small.
-const BESIDE: &str = "1GiB";
-
 /// The engine of this machine.
 pub(crate) struct Embedded {
     workers: Workers,
@@ -46,6 +43,8 @@ struct Worker {
     /// Tables that are held in memory, and for which runs.
     held: Vec<String>,
     held_for: Scope,
+    /// How many threads work in it.
+    threads: usize,
     /// Where tables were when it was started; it may read no file that came since.
     layout: u64,
 }
@@ -84,10 +83,9 @@ impl Answers for Embedded {
             }
         };
         let layout = self.store.layout()?;
-        if slot.as_ref().is_some_and(|worker| worker.layout != layout) {
-            *slot = None;
-        }
-        let worker = self.worker(asked.author, slot, scope, asked.files, layout)?;
+        // One thread is for what is held; a process cannot get more later.
+        let threads = slot.as_ref().filter(|worker| worker.held_for == *scope).map_or(self.threads(), |w| w.threads);
+        let worker = self.worker(asked.author, slot, (scope, asked.files), layout, threads)?;
         let outcome = self.asked_of(worker, asked, (scope, parts), take);
         if !worker.session.is_fit() {
             *slot = None;
@@ -101,7 +99,8 @@ impl Answers for Embedded {
         }
         let mut ours = self.ours.borrow_mut();
         let layout = self.store.layout()?;
-        Ok(self.worker(Author::Ours, &mut ours, &Scope::all(), &[], layout)?.session.confined().to_vec())
+        let worker = self.worker(Author::Ours, &mut ours, (&Scope::all(), &[]), layout, self.threads())?;
+        Ok(worker.session.confined().to_vec())
     }
 
     fn reads_files(&self) -> bool {
@@ -116,27 +115,21 @@ impl Answers for Embedded {
         let Some(runs) = scope.runs.as_deref() else { return Ok(()) };
         let mut kept = self.ours.borrow_mut();
         let layout = self.store.layout()?;
-        if kept.as_ref().is_some_and(|worker| worker.layout != layout) {
-            *kept = None;
+        let mentions = Mentions::of(sql);
+        let mut rows = Vec::new();
+        for name in &mentions.tables {
+            rows.push(self.store.files(name, Some(runs))?.iter().map(|file| file.rows).sum::<u64>());
         }
-        let worker = self.worker(Author::Ours, &mut kept, scope, &[], layout)?;
-        let outcome = self.hold_in(worker, &Mentions::of(sql), scope, runs);
+        // Of so few rows nearly all work is planning: more threads only wake each other.
+        let is_small = rows.iter().all(|n| *n <= HELD_ROWS.0) && rows.iter().sum::<u64>() <= HELD_ROWS.1;
+        let threads = if is_small { 1 } else { self.threads() };
+        let worker = self.worker(Author::Ours, &mut kept, (scope, &[]), layout, threads)?;
+        let outcome = self.hold_in(worker, &mentions, scope, runs);
         if outcome.is_err() {
             // What it holds is not known.
             *kept = None;
         }
         outcome
-    }
-
-    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>> {
-        // Where processes have a bound, it is of all that work for an engine at the same time.
-        if self.options.process_bytes.is_some() {
-            return None;
-        }
-        let memory_limit = self.options.memory_limit.clone().or_else(|| Some(BESIDE.to_owned()));
-        let threads = Some((self.options.threads.unwrap_or_else(threads) / engines).max(1));
-        let options = Options { memory_limit, threads, ..self.options.clone() };
-        Some(Box::new(Embedded::new(self.workers.clone(), &self.store, &options, interrupt)))
     }
 }
 
@@ -171,24 +164,30 @@ impl Embedded {
         asking.map_err(|e: QueryError| e.about(sql))
     }
 
-    /// The worker for a statement, fresh where there is none.
+    /// The worker for a statement, fresh where there is none that works with so many threads on the tables where they are now.
     fn worker<'a>(
         &self,
         author: Author,
         slot: &'a mut Option<Worker>,
-        scope: &Scope,
-        files: &[PathBuf],
+        (scope, files): (&Scope, &[PathBuf]),
         layout: u64,
+        threads: usize,
     ) -> Result<&'a mut Worker, QueryError> {
-        let worker = match slot.take() {
+        let worker = match slot.take().filter(|worker| worker.layout == layout && worker.threads == threads) {
             Some(worker) => worker,
             None => {
-                let session = self.workers.session(&self.setup(author, scope, files)?)?;
-                Worker { session, made: BTreeMap::new(), held: Vec::new(), held_for: Scope::all(), layout }
+                let session = self.workers.session(&Setup { threads, ..self.setup(author, scope, files)? })?;
+                Worker { session, made: BTreeMap::new(), held: Vec::new(), held_for: Scope::all(), threads, layout }
             }
         };
         self.interrupt.set(worker.session.stop());
         Ok(slot.insert(worker))
+    }
+
+    /// Threads of a process: one for each CPU that this process may use, unless there is a bound.
+    fn threads(&self) -> usize {
+        let cpus = || std::thread::available_parallelism().map_or(2, usize::from);
+        self.options.threads.unwrap_or_else(cpus).max(1)
     }
 
     /// What the worker of a statement may use.
@@ -226,7 +225,7 @@ impl Embedded {
             spill_limit: self.options.spill_limit.clone(),
             memory_limit: self.options.memory_limit.clone(),
             data_bytes: self.options.process_bytes,
-            threads: self.options.threads.unwrap_or_else(threads),
+            threads: self.threads(),
         })
     }
 
@@ -313,9 +312,4 @@ impl Embedded {
         }
         Ok(())
     }
-}
-
-/// One for each CPU that this process may use.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from)
 }

@@ -29,7 +29,7 @@ const LARGEST_ANSWER: u64 = 1 << 30;
 /// What a cell takes at least once it is more than Arrow's bits.
 const CELL_BYTES: u64 = 32;
 
-/// Tells the parts of the time of the runs of a scope.
+/// Gives the parts of the time of the runs of a scope.
 pub type TimeParts = fn(&Engine, &Scope) -> Result<Vec<TimePart>, QueryError>;
 
 /// Bounds of what a query may use.
@@ -57,7 +57,7 @@ pub struct Options {
     pub carried: bool,
     /// What answers instead of this machine: a cluster.
     pub backend: Option<Arc<dyn Backend>>,
-    /// What tells the parts of the time of runs; None where nobody does: then there are none.
+    /// Gives the parts of the time of runs; None where there are none.
     pub time_parts: Option<TimeParts>,
 }
 
@@ -125,21 +125,6 @@ impl Engine {
         }
     }
 
-    /// So many engines for the same store, to be asked at the same time in place of this one, or none; they end with its interrupt.
-    pub(crate) fn beside(&self, engines: usize) -> Vec<Engine> {
-        let another = |place: usize| {
-            let interrupt = self.interrupt.at(place);
-            Some(Engine {
-                answers: self.answers.beside(engines, interrupt.clone())?,
-                store: self.store.clone(),
-                options: self.options.clone(),
-                coarse_from: self.coarse_from,
-                interrupt,
-            })
-        };
-        (1..=engines).map_while(another).collect()
-    }
-
     /// Prepares for many shipped statements over the runs of `scope`, of which `sql` is the text. Without it they are answered all the
     /// same.
     pub(crate) fn hold(&self, sql: &str, scope: &Scope) {
@@ -149,6 +134,11 @@ impl Engine {
     /// What writing the answer to a request of `begin` may take.
     pub fn limits(&self, begin: Instant) -> Limits {
         Limits { bytes: self.options.answer_bytes, until: self.options.time.map(|time| begin + time) }
+    }
+
+    /// Bytes that an answer may have; None: no bound.
+    pub fn answer_bytes(&self) -> Option<u64> {
+        self.options.answer_bytes
     }
 
     /// The store that is asked.
@@ -169,7 +159,7 @@ impl Engine {
         self.answers.confined()
     }
 
-    /// Tells what this engine answered from what others did; None for the engine of this program.
+    /// Distinguishes answers of this engine from those of others; None for the engine of this program.
     pub(crate) fn program(&self) -> Result<Option<String>, QueryError> {
         self.answers.program()
     }
@@ -246,7 +236,7 @@ impl Engine {
                 if bytes > LARGEST_ANSWER { Err(QueryError::TooLarge(LARGEST_ANSWER)) } else { Ok(()) }
             });
             match outcome {
-                // A cluster was lost in the middle of its answer, of which nobody has seen anything yet.
+                // A cluster was lost in the middle of its answer, of which nothing was passed on yet.
                 Err(QueryError::Cluster(_)) if is_first && !batches.is_empty() => is_first = false,
                 outcome => {
                     let (columns, schema) = outcome?;
@@ -298,7 +288,7 @@ impl Engine {
         Ok(Some(time_parts::rows(told.unwrap_or_default())))
     }
 
-    /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.
+    /// A narrower scope than all runs, when `sql` itself names a single run.
     fn prune(&self, sql: &str, scope: &Scope) -> Option<Scope> {
         let run = if scope.runs.is_none() { prune::only_run(sql)? } else { return None };
         self.store.run_dir(&run).is_dir().then(|| Scope { runs: Some(vec![run]), part: scope.part })

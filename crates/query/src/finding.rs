@@ -4,7 +4,7 @@
 //! -- title: One CPU is saturated while others are idle
 //! -- severity: warning
 //! -- section: cpu
-//! -- says: CPU {cpu} was busy {busy:%} of the time while all together were busy {machine:%}.
+//! -- message: CPU {cpu} was busy {busy:%} of the time while all together were busy {machine:%}.
 //! -- advice: What to do next, and when this is harmless.
 //! -- ask: hottest-cpu
 //! -- yes: cpu cpu=0 usr=99 idle=1 *30
@@ -19,9 +19,9 @@
 mod asked;
 mod fixture;
 mod kept;
+mod message;
 mod periods;
 mod rank;
-mod says;
 mod world;
 
 use std::{
@@ -34,7 +34,7 @@ use fenxi_store::Store;
 use serde_json::Value;
 
 pub use asked::{CanAsk, Missing};
-pub use fixture::Case;
+pub use fixture::{Case, Expected};
 pub use periods::{ChangeRow, MEANS, Meaning};
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
@@ -44,8 +44,8 @@ use crate::{
     culprit,
 };
 use fixture::Cases;
+use message::Message;
 use rank::order;
-use says::Says;
 
 words! {
     /// How much a finding matters, the worst first.
@@ -68,6 +68,9 @@ words! {
         Warn = "warn",
     }
 }
+
+/// Findings that had another name, and the one that they have now: a store's own may still use it.
+const RENAMED: [(&str, &str); 1] = [("far-server", "network-latency")];
 
 /// The evidence in which an occurrence has the sentences that name culprits.
 const NAMED: &str = "named";
@@ -113,9 +116,9 @@ pub struct Finding {
     pub sql: String,
     /// Whether it comes from the store's own `findings` folder.
     pub own: bool,
-    says: Says,
-    /// Line of `says` in the file.
-    says_line: usize,
+    message: Message,
+    /// Line of `message` in the file.
+    message_line: usize,
 }
 
 /// One row of a finding's answer.
@@ -128,7 +131,7 @@ pub struct Occurrence {
     /// How much this one matters.
     pub severity: Severity,
     /// The sentence with its places filled.
-    pub says: String,
+    pub message: String,
     /// Every further column with its value, in order.
     pub evidence: Vec<(String, Value)>,
 }
@@ -170,14 +173,16 @@ impl Finding {
             lines += 1;
             let pair = comment.split_once(':').map(|(key, value)| (key.trim(), value.trim()));
             match pair.filter(|(key, _)| !key.contains(' ')) {
-                Some((key @ ("yes" | "no"), rows)) => cases.line(key == "no", rows).map_err(|m| bad(lines, m))?,
-                Some((key, value)) => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                Some((key, value)) => match expected(key) {
+                    Some(expected) => cases.line(expected, value).map_err(|m| bad(lines, m))?,
+                    None => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                },
                 // A colon within a sentence makes no key of its beginning.
                 None => cases.end(),
             }
         }
         let missing = |key: &str| bad(1, format!("there is no `-- {key}: …` in the header"));
-        let (says, says_line) = header.says.ok_or_else(|| missing("says"))?;
+        let (message, message_line) = header.message.ok_or_else(|| missing("message"))?;
         let finding = Finding {
             name: name.to_owned(),
             title: header.title.ok_or_else(|| missing("title"))?,
@@ -199,8 +204,8 @@ impl Finding {
             // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
             sql: "\n".repeat(lines) + &text.lines().skip(lines).collect::<Vec<_>>().join("\n"),
             own: false,
-            says,
-            says_line,
+            message,
+            message_line,
         };
         if finding.sql.trim().is_empty() {
             return Err(bad(lines + 1, "there is no SQL after the header".to_owned()));
@@ -214,30 +219,30 @@ impl Finding {
     }
 
     /// The sentence as the header has it, with its places in braces.
-    pub fn says(&self) -> String {
-        self.says.to_string()
+    pub fn message(&self) -> String {
+        self.message.to_string()
     }
 
     /// The occurrences in an answer.
     fn occurrences(&self, answer: &Answer) -> Result<Vec<Occurrence>, QueryError> {
         let bad = |line, message| QueryError::Question { file: self.file(), line, message };
         let names: Vec<&str> = answer.columns.iter().map(|c| c.name.as_str()).collect();
-        if let Some(name) = self.says.columns().find(|c| !names.contains(c)) {
-            let message = format!("says: there is no column `{name}`; the SQL gives {}", names.join(", "));
-            return Err(bad(self.says_line, message));
+        if let Some(name) = self.message.columns().find(|c| !names.contains(c)) {
+            let message = format!("message: there is no column `{name}`; the SQL gives {}", names.join(", "));
+            return Err(bad(self.message_line, message));
         }
         if !self.tells_share(&names) {
-            return Err(bad(self.says_line, "impact: the SQL does not give its column".to_owned()));
+            return Err(bad(self.message_line, "impact: the SQL does not give its column".to_owned()));
         }
         if !names.contains(&"run") {
-            return Err(bad(self.says_line, "the SQL must give a column `run`".to_owned()));
+            return Err(bad(self.message_line, "the SQL must give a column `run`".to_owned()));
         }
         let (runs, hosts, severities) = (answer.strings("run"), answer.strings("host"), answer.strings("severity"));
-        let columns = says::Columns::from_answer(answer);
+        let columns = message::Columns::from_answer(answer);
         let one = |row: usize| {
             let severity = match severities.get(row) {
                 Some(Some(word)) => Severity::parse(word).ok_or_else(|| {
-                    bad(self.says_line, format!("severity: `{word}` is not one of critical, warning, info"))
+                    bad(self.message_line, format!("severity: `{word}` is not one of critical, warning, info"))
                 })?,
                 _ => self.severity,
             };
@@ -245,7 +250,7 @@ impl Finding {
                 run: runs[row].clone().unwrap_or_default(),
                 host: hosts.get(row).cloned().flatten(),
                 severity,
-                says: self.says.fill(&columns, row),
+                message: self.message.fill(&columns, row),
                 evidence: columns.evidence(row),
             })
         };
@@ -259,7 +264,7 @@ struct Header {
     title: Option<String>,
     severity: Option<Severity>,
     section: Option<Section>,
-    says: Option<(Says, usize)>,
+    message: Option<(Message, usize)>,
     advice: Option<String>,
     ask: Option<String>,
     comparison: Option<Validity>,
@@ -290,12 +295,12 @@ impl Header {
                 let word = Section::parse(value);
                 self.section = Some(word.ok_or_else(|| words(Section::WORDS))?);
             }
-            "says" => self.says = Some((Says::parse(value)?, line)),
+            "message" | "says" => self.message = Some((Message::parse(value)?, line)),
             "advice" => self.advice = Some(value.to_owned()),
             "ask" => self.ask = Some(value.to_owned()),
             "periods" if list(value) == ["inside", "rest"] => self.periods = true,
             "periods" => return Err("periods: expected `inside, rest`".to_owned()),
-            "explains" => self.explains = list(value),
+            "explains" => self.explains = list(value).into_iter().map(|name| current(&name).to_owned()).collect(),
             "part" => (self.parts, self.min_part) = parts(value)?,
             "impact" => {
                 let reported = ImpactColumn::parse(value)
@@ -315,8 +320,8 @@ impl Header {
             }
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, kind, periods, \
-                     explains, part, impact, names, causes, world, yes, no"
+                    "unknown key `{key}`: one of title, severity, section, message, advice, ask, comparison, kind, periods, \
+                     explains, part, impact, names, causes, world, yes, fact, no"
                 ));
             }
         }
@@ -344,10 +349,25 @@ fn parts(value: &str) -> Result<(Vec<String>, Option<f64>), String> {
 fn causes(value: &str) -> Result<Vec<(String, String)>, String> {
     let one = |text: &str| {
         let (name, words) = text.trim().strip_suffix(')')?.split_once('(')?;
-        Some((name.trim().to_owned(), words.trim().to_owned()))
+        Some((current(name.trim()).to_owned(), words.trim().to_owned()))
     };
     let all = value.split("),").map(|text| format!("{})", text.trim().trim_end_matches(')')));
     all.map(|text| one(&text).ok_or_else(|| format!("causes: expected `FINDING (what it is)`, not `{text}`"))).collect()
+}
+
+/// The name that a finding has now, for one that may be from before it was renamed.
+fn current(name: &str) -> &str {
+    RENAMED.iter().find(|(before, _)| *before == name).map_or(name, |(_, now)| now)
+}
+
+/// What rows behind `key` are for; None for a key of the header.
+fn expected(key: &str) -> Option<Expected> {
+    match key {
+        "yes" => Some(Expected::Found),
+        "fact" => Some(Expected::Fact),
+        "no" => Some(Expected::Nothing),
+        _ => None,
+    }
 }
 
 /// The words between commas.
@@ -371,6 +391,8 @@ pub fn findings(store: &Store) -> Result<Vec<Finding>, QueryError> {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "sql") {
                 let finding = own(store, &path)?;
+                // One that has the former name of a shipped finding replaces that.
+                by_name.remove(current(&finding.name));
                 by_name.insert(finding.name.clone(), finding);
             }
         }
@@ -418,7 +440,7 @@ impl Engine {
             let reported: Vec<String> = reported.map(|sentence| format!("{sentence}.")).collect();
             if !reported.is_empty() {
                 let reported = reported.join(" ");
-                occurrence.says = format!("{} {reported}", occurrence.says);
+                occurrence.message = format!("{} {reported}", occurrence.message);
                 occurrence.evidence.push((NAMED.to_owned(), Value::from(reported)));
             }
         }

@@ -55,7 +55,7 @@ pub fn has_parameters(sql: &str) -> bool {
     })
 }
 
-/// `sql` without the `;` that it ends with, and what stands after that.
+/// `sql` without the `;` that it ends with, and what follows it.
 pub fn without_end(sql: &str) -> &str {
     let tokens = tokens(sql);
     let ends = tokens.iter().rev().take_while(|(_, token)| *token == Token::Other(';'));

@@ -43,8 +43,8 @@ pub use error::{Place, QueryError};
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
 pub use finding::{
-    CanAsk, Case, ChangeRow, DB_TIME, Finding, Found, Impact, ImpactColumn, Kind, LATENCY, MEANS, Meaning, Missing,
-    Occurrence, QUEUE, SERVICE, Severity, Splits, Validity, findings, rank,
+    CanAsk, Case, ChangeRow, DB_TIME, Expected, Finding, Found, Impact, ImpactColumn, Kind, LATENCY, MEANS, Meaning,
+    Missing, Occurrence, QUEUE, SERVICE, Severity, Splits, Validity, findings, rank,
 };
 pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};

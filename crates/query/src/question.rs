@@ -38,7 +38,7 @@ words! {
         Tiles = "tiles",
         /// One bar a row.
         Bar = "bar",
-        /// One row per resource with a small line.
+        /// One row per resource with a sparkline.
         Summary = "summary",
         /// Folded stacks (`x`) by their samples (`y`), below what `series` names.
         Flame = "flame",

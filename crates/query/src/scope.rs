@@ -7,11 +7,11 @@ use fenxi_model::RunId;
 pub struct Scope {
     /// These runs only; None for all.
     pub runs: Option<Vec<RunId>>,
-    /// The same stretch of each of them; None for the whole.
+    /// The same time range of each of them; None for the whole.
     pub part: Option<Part>,
 }
 
-/// A stretch of a run, in microseconds since its begin; an end that is open is the run's own.
+/// A time range of a run, in microseconds since its begin; an end that is open is the run's own.
 ///
 /// A row belongs to it when the middle of its interval lies within.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The `time_part` table: where the time of each run went, a row for each part of it; joinable by `run`.
 //!
-//! The parts are computed in one place, which knows statistics and stands above this crate: it is handed in with [`Options`].
+//! The parts are computed in one place, which knows statistics and depends on this crate: it is handed in with [`Options`].
 //!
 //! [`Options`]: crate::Options
 

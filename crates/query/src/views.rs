@@ -285,7 +285,7 @@ pub(crate) fn columns_with_values(store: &Store, table: &str, scope: &Scope) -> 
     Ok(there)
 }
 
-/// What stands at the end of a file: its columns, and statistics of its row groups.
+/// The footer of a file: its columns, and statistics of its row groups.
 pub fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
     let file = fs_err::File::open(path)?.into_parts().0;
     ArrowReaderMetadata::load(&file, Default::default())

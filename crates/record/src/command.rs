@@ -5,11 +5,12 @@ use std::{
     io,
     os::fd::OwnedFd,
     os::unix::process::{CommandExt, ExitStatusExt},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
 };
 
 use fenxi_model::{Better, Micros, Rows, Unit, catalog::result};
+use fenxi_source::CommandFile;
 use fenxi_sys::signal::{Signal, Signals};
 use libc::{rusage, timeval};
 use rustix::process::{Pid, kill_process, kill_process_group, set_parent_process_death_signal};
@@ -103,6 +104,24 @@ impl Running {
             let _ = kill_process_group(self.process, Signal::KILL);
         }
     }
+}
+
+/// The file that a command runs, found as the kernel will find it, and what its loader will go by; None where there is none.
+pub(crate) fn file(argv: &[OsString], contained: Option<&Contained>) -> Option<CommandFile> {
+    let own = |name: &str| {
+        let given = contained.and_then(|contained| contained.env.iter().rev().find(|(key, _)| key == name));
+        given.map_or_else(|| std::env::var(name).unwrap_or_default(), |(_, value)| value.clone())
+    };
+    let here = contained.and_then(|contained| contained.directory.clone()).or_else(|| std::env::current_dir().ok())?;
+    let program = Path::new(argv.first()?);
+    let path = if program.components().count() > 1 || program.is_absolute() {
+        here.join(program)
+    } else {
+        let folders = own("PATH");
+        std::env::split_paths(&folders).map(|dir| here.join(dir).join(program)).find(|path| path.is_file())?
+    };
+    let path = path.canonicalize().ok()?.to_string_lossy().into_owned();
+    Some(CommandFile { path, library_path: own("LD_LIBRARY_PATH"), preload: own("LD_PRELOAD") })
 }
 
 /// The status of the child `process` and what it and its descendants used; None while it runs.

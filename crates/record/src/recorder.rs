@@ -1,14 +1,14 @@
 //! The recording loop: from the first sample to the sealed run.
 
-use std::{ffi::OsString, ops::ControlFlow};
+use std::{ffi::OsString, ops::ControlFlow, sync::Arc};
 
 use fenxi_model::Rows;
-use fenxi_source::Root;
+use fenxi_source::{Binaries, Root};
 use fenxi_store::BOOT;
 
 use crate::{
     RecordError, clock,
-    command::Running,
+    command::{self, Running},
     observed::Observed,
     open_run::{CurrentRun, Moment},
     plan::Plan,
@@ -46,6 +46,7 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
 /// As [`observe`], with its own clock.
 pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
     let cpu_before = cpu_of(&plan);
+    name_command(&mut plan);
     let mut rows = Rows::new(&plan.host);
     let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows)?;
     let begun = time.wall();
@@ -86,6 +87,14 @@ pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>)
         return Err(recording.give_up(source));
     }
     Ok(recording.end())
+}
+
+/// Has the source `binary`, where it is recorded, look at the command's file too.
+fn name_command(plan: &mut Plan) {
+    let Some(source) = plan.sources.iter_mut().find(|source| source.spec().name == "binary") else { return };
+    if let Some(file) = plan.command.as_deref().and_then(|words| command::file(words, plan.contained.as_ref())) {
+        *source = Arc::new(Binaries { command: Some(file) });
+    }
 }
 
 /// CPU seconds that were used so far, of what the recorder is to answer for.

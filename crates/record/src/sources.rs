@@ -73,7 +73,7 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
 pub type Started = (Arc<dyn Source>, bool);
 
 /// The sources that the elements of a list name, which are started besides those that run; for the process `pid` only, if one is
-/// given, where a source can observe single processes: the second value says whether it does.
+/// given, where a source can observe single processes: the second value is whether it does.
 ///
 /// # Errors
 /// In words: there is no such source or option.

@@ -1,4 +1,4 @@
-//! What a recording tells while it goes on, and how it ended.
+//! Progress of a recording, and how it ended.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use fenxi_model::{Micros, Rows, RunId};
 
 use crate::{summary::Progress, trigger::Triggered};
 
-/// What the recorder does at the moment, told to the caller.
+/// What the recorder does at the moment, for the caller.
 #[derive(Clone, Debug)]
 pub enum Stage<'a> {
     /// The recording began.

@@ -11,7 +11,7 @@ const SPAN_S: f64 = 8.0;
 const UNSEEN_DRIFT: f64 = 100e-6;
 /// And what a drift that was seen may be wrong by.
 const SEEN_DRIFT: f64 = 5e-6;
-/// So many exchanges in a row that contradict the others mean that a clock was set or stood still.
+/// So many exchanges in a row that contradict the others mean that a clock was set or stopped.
 const STEPS: usize = 3;
 
 /// A question and its answer, in nanoseconds of two monotonic clocks.

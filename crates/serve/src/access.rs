@@ -1,4 +1,4 @@
-//! Access: tokens, and who has come in.
+//! Access control: tokens, and sessions of those who logged in.
 
 use std::{
     io,
@@ -14,12 +14,12 @@ use crate::sessions::{Attempts, Sessions};
 
 /// Tokens shorter than this can be guessed.
 const SHORTEST: usize = 16;
-/// Who may come in.
+/// Clients that have access.
 #[derive(Debug)]
 pub enum Access {
     /// Every client that reaches the address: loopback, or with a certificate that TLS demands.
     Open,
-    /// Who has a token.
+    /// Clients with a token.
     Tokens(Tokens),
 }
 
@@ -27,7 +27,7 @@ pub enum Access {
 #[derive(Debug)]
 pub struct Tokens(Vec<(String, [u8; 32])>);
 
-/// Why a token file is of no use.
+/// Errors of a token file.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// It cannot be read.

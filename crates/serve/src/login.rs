@@ -26,12 +26,12 @@ use crate::{
 /// Bytes of a filled-in login form.
 const FORM: usize = 8 << 10;
 
-/// Lets in who has a token; who has none is shown the login page, or gets an error.
+/// Lets requests with a token pass; others get the login page, or an error.
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let Access::Tokens(tokens) = &shared.settings.access else {
         let who = request.extensions().get::<Peer>().and_then(|p| p.certificate.clone());
-        return named(who, next.run(request).await);
+        return named(who, request, next).await;
     };
     // The front end's program is no secret, and the login page needs its style.
     if path.starts_with(assets::FOLDER) || path == "/login" || path == "/logout" {
@@ -48,19 +48,21 @@ pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: 
         };
     }
     match who {
-        Some(who) => named(Some(who), next.run(request).await),
+        Some(who) => named(Some(who), request, next).await,
         None => ask_in(&request),
     }
 }
 
-fn named(who: Option<String>, mut response: Response) -> Response {
-    if let Some(who) = who {
-        response.extensions_mut().insert(Who(who));
-    }
+/// Answers, and notes who asks: for what is changed, and for the log.
+async fn named(who: Option<String>, mut request: Request, next: Next) -> Response {
+    let Some(who) = who.map(Who) else { return next.run(request).await };
+    request.extensions_mut().insert(who.clone());
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(who);
     response
 }
 
-/// The answer to who has no session: pages lead to the login page, programs get an error.
+/// The answer without a session: pages lead to the login page, programs get an error.
 fn ask_in(request: &Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
     let is_page = request.method() == Method::GET && pages::is_page(request.uri().path());
@@ -77,7 +79,7 @@ fn ask_in(request: &Request) -> Response {
     pages::see(&format!("/login?{next}"))
 }
 
-/// Whose token it is, unless its sender was wrong too often.
+/// The owner of a token, unless its sender was wrong too often.
 fn attempt(shared: &Shared, tokens: &Tokens, request: &Request, token: &str) -> Result<String, Failure> {
     let address = request.extensions().get::<Peer>().map_or([0, 0, 0, 0].into(), |p| p.address.ip());
     let mut attempts = locked(&shared.door.attempts);
@@ -115,7 +117,8 @@ pub(crate) async fn login(State(shared): State<Shared>, request: Request) -> Res
             let Some(secret) = locked(&shared.door.sessions).begin(&who, Instant::now()) else {
                 return Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers").into_response();
             };
-            let mut response = named(Some(who), pages::see(next));
+            let mut response = pages::see(next);
+            response.extensions_mut().insert(Who(who));
             set_cookie(&shared, &mut response, &request, &secret, LONGEST.as_secs());
             response
         }

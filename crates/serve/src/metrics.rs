@@ -110,6 +110,11 @@ fn process() -> Option<(f64, f64)> {
     Some((stat.ticks() as f64 / USER_HZ as f64, stat.rss_bytes as f64))
 }
 
+/// Resident bytes of this process; None when /proc does not say.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    Some(stat::of_process(&Root::live(), std::process::id())?.0.rss_bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

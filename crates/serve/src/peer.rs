@@ -1,8 +1,8 @@
-//! Who is at the other end of a connection.
+//! The peer of a connection.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     /// Its address.
@@ -13,7 +13,7 @@ pub(crate) struct Peer {
     pub(crate) certificate: Option<String>,
 }
 
-/// Whether only this machine reaches `ip`, also where it is an IPv4 address in the clothes of IPv6.
+/// Whether only this machine reaches `ip`, also as an IPv4 address mapped to IPv6.
 pub(crate) fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback()
 }

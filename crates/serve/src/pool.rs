@@ -149,6 +149,8 @@ impl Shared {
     ) -> Result<T, ApiError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let engine = idle.map_or_else(|| self.engine(), Ok)?;
+        // What interrupts from here on means this request, see below.
+        engine.interrupt().renew();
         job.begin(engine.interrupt());
         let context = Context { store: &self.store, engine: &engine, read_only };
         // Asked after the interruption is possible, so that none is lost between the two. A mistake in one answer must

@@ -20,6 +20,7 @@ pub use given::{GivenFact, GivenFacts, Roles};
 pub use options::{Changes, Opt, Options, Takes, Value};
 pub use proc::{
     SOURCES,
+    binary::{Binaries, CommandFile},
     cpu_time::{Accounting, AccountingKind, CpuRun, CpuTime, Measure, thread_ticks_ns, timer_tick_ns},
     process::{CpuTimes, Matches, Selection},
 };

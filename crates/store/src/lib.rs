@@ -23,6 +23,7 @@ mod folder;
 mod follow;
 mod fs;
 mod index;
+mod label_log;
 mod locks;
 mod manifest;
 mod manifest_cache;
@@ -70,6 +71,7 @@ pub use compact::{CompactWish, Compaction};
 pub use error::StoreError;
 pub use folder::{Entry, Folder, PART, open_regular, read_regular};
 pub use follow::{Follow, Recorded};
+pub use label_log::{LabelChange, LabelConflict};
 pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Mark, Part, Problem, Recovered, RunEntry, SourceCost,

@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use fenxi_model::{Micros, RunId};
 use serde::{Deserialize, Serialize};
 
+use crate::LabelChange;
+
 /// The format version that this code writes and the latest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -309,6 +311,9 @@ pub struct Labels {
     /// Moments that were named, in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
+    /// Who changed what of these and when, oldest first: what merges them with those of another store.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LabelChange>,
 }
 
 impl Labels {

@@ -32,8 +32,30 @@ impl Store {
     /// # Errors
     /// When there is no such run, or it cannot be read.
     pub fn results(&self, run: &RunId) -> Result<Vec<RunResult>, StoreError> {
+        self.first_results(run, usize::MAX)
+    }
+
+    /// The first `most` of [`Store::results`]; no more of the file is read than they need.
+    ///
+    /// # Errors
+    /// As [`Store::results`].
+    pub fn first_results(&self, run: &RunId, most: usize) -> Result<Vec<RunResult>, StoreError> {
+        let read = || -> Result<Vec<RecordBatch>, StoreError> {
+            let manifest = self.manifest(run)?;
+            let Some(entry) = manifest.file("result") else { return Ok(Vec::new()) };
+            let (mut batches, mut rows) = (Vec::new(), 0);
+            for batch in self.rows(run, entry, None)? {
+                let batch = batch?;
+                rows += batch.num_rows();
+                batches.push(batch);
+                if rows >= most {
+                    break;
+                }
+            }
+            Ok(batches)
+        };
         let mut results = Vec::new();
-        for batch in self.read(run, "result")? {
+        for batch in self.settled(read)? {
             let Some(values) = batch.column_by_name("value").and_then(|c| c.as_primitive_opt::<Float64Type>()) else {
                 continue;
             };
@@ -48,6 +70,7 @@ impl Store {
                 });
             }
         }
+        results.truncate(most);
         Ok(results)
     }
 

@@ -119,8 +119,9 @@ impl Store {
             return Err(self.unknown(id.as_str()).into());
         }
         let mut entry = self.run(id)?;
+        let before = entry.labels.clone();
         let done = change(&mut entry)?;
-        self.write_labels(id, &entry.labels)?;
+        self.write_labels(id, &self.logged(&before, &entry.labels))?;
         Ok(done)
     }
 
@@ -135,7 +136,9 @@ impl Store {
         if !self.run_dir(id).is_dir() {
             return Err(self.unknown(id.as_str()));
         }
-        self.write_labels(id, labels)
+        // Labels that cannot be read are replaced as if there had been none.
+        let before = self.run(id).map(|run| run.labels).unwrap_or_default();
+        self.write_labels(id, &self.logged(&before, labels))
     }
 
     /// Writes the labels of a run that is about to be shown.

@@ -27,6 +27,8 @@ pub struct Store {
     modes: Modes,
     checked: Arc<Checked>,
     packed: Arc<CompactedCache>,
+    /// Who changes labels; None: the user of this process.
+    pub(crate) by: Option<Arc<str>>,
 }
 
 impl Store {
@@ -59,7 +61,7 @@ impl Store {
         for name in OWN.iter().chain(&["findings"]) {
             folder.not_a_link(name)?;
         }
-        Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default() })
+        Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default(), by: None })
     }
 
     /// Opens the store at `path`; makes one where nothing is.

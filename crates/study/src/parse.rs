@@ -20,6 +20,35 @@ use crate::{
 
 /// Names that placeholders have beside factors.
 pub(crate) const OWN_NAMES: [&str; 5] = ["study", "study_id", "block", "cell", "attempt"];
+/// Words by which the name of a factor is that of a degree of parallelism.
+const PARALLEL: [&str; 26] = [
+    "client",
+    "clients",
+    "concurrency",
+    "connection",
+    "connections",
+    "core",
+    "cores",
+    "cpu",
+    "cpus",
+    "depth",
+    "iodepth",
+    "job",
+    "jobs",
+    "numjobs",
+    "parallel",
+    "parallelism",
+    "process",
+    "processes",
+    "processors",
+    "session",
+    "sessions",
+    "terminals",
+    "thread",
+    "threads",
+    "users",
+    "workers",
+];
 /// Default seconds between two samples.
 const INTERVAL_S: f64 = 1.0;
 /// Default limit of set-ups and probes in seconds.
@@ -62,6 +91,7 @@ pub fn parse(path: &Path, text: &str) -> Result<StudyPlan, PlanError> {
         record: recording(&root)?,
         import: importing(&root)?,
         responses: responses(&root, &factors)?,
+        scaling: scaling(&root, &factors)?,
         cells: patterns(&root, "cells", &factors)?,
         exclude: patterns(&root, "exclude", &factors)?.unwrap_or_default(),
         factors: Vec::new(),
@@ -81,6 +111,29 @@ fn name(root: &Reader<'_>) -> Result<String, PlanError> {
         return Err(root.error_at("name", message));
     }
     Ok(name.to_owned())
+}
+
+/// The factor along which there is a speed-up: the one that the plan names, or of those that are called as degrees of parallelism are
+/// the one with most levels.
+fn scaling(root: &Reader<'_>, factors: &[Factor]) -> Result<Option<String>, PlanError> {
+    let is_axis = |factor: &&Factor| factor.is_numeric() && factor.levels.len() > 1;
+    let is_parallel = |factor: &&Factor| {
+        factor.name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| PARALLEL.contains(&word))
+    };
+    match root.string("scaling")? {
+        Some("none") => Ok(None),
+        Some(name) if factors.iter().filter(is_axis).any(|factor| factor.name == name) => Ok(Some(name.to_owned())),
+        Some(name) => {
+            let message =
+                format!("`scaling` is `{name}`; expected is `none`, or a factor with two numbers or more as levels");
+            Err(root.error_at("scaling", message))
+        }
+        None => {
+            // The first of those with most levels.
+            let known = factors.iter().filter(is_axis).filter(is_parallel).rev();
+            Ok(known.max_by_key(|factor| factor.levels.len()).map(|factor| factor.name.clone()))
+        }
+    }
 }
 
 fn directory(root: &Reader<'_>, path: &Path) -> Result<PathBuf, PlanError> {

@@ -93,6 +93,10 @@ fn what_a_plan_lacks_and_a_factor_cannot_be_is_told() {
             error("name = \"n\"\ncommand = []"),
             "plan.toml:2: `command` is no command; expected is a line for the shell, or an array of words",
         ),
+        (
+            error("scaling = \"x\"\nname = \"n\"\ncommand = \"true\"\n[factors]\nx = [1]"),
+            "plan.toml:1: `scaling` is `x`; expected is `none`, or a factor with two numbers or more as levels",
+        ),
         (error("[factors]\nx = 1"), "plan.toml:2: the factor `x` is a number; expected is an array of levels"),
         (error("[factors]\nx = [1, 1.0]"), "plan.toml:2: the factor `x` has the level `1` twice"),
         (error("[factors]\nx = []"), "plan.toml:2: the factor `x` has no levels"),
@@ -166,4 +170,17 @@ work = "{threads}"
     // Without factors and responses: one cell, and the time it takes.
     let least = parse(Path::new("p"), "name = \"n\"\ncommand = \"true\"").unwrap();
     assert_eq!((least.responses[0].name.as_str(), least.directory.as_path()), ("elapsed", Path::new(".")));
+}
+
+#[test]
+fn only_a_degree_of_parallelism_has_a_speed_up() {
+    let scaling = |first: &str, factors: &str| {
+        let text = format!("{first}name = \"n\"\ncommand = \"true\"\n[factors]\n{factors}\n");
+        parse(Path::new("plan.toml"), &text).unwrap().scaling
+    };
+    assert_eq!(scaling("", "level = [1, 6, 9]"), None);
+    assert_eq!(scaling("", "level = [1, 6, 9]\nserver-threads = [1, 2]").as_deref(), Some("server-threads"));
+    assert_eq!(scaling("", "threads = [1, 2]\nclients = [1, 2, 4]").as_deref(), Some("clients"));
+    assert_eq!(scaling("scaling = \"n\"\n", "n = [1, 2]").as_deref(), Some("n"));
+    assert_eq!(scaling("scaling = \"none\"\n", "threads = [1, 2]"), None);
 }

@@ -18,6 +18,8 @@ pub struct StudyPlan {
     pub about: Option<String>,
     /// What is varied, in the order of the file.
     pub factors: Vec<Factor>,
+    /// The factor that is a degree of parallelism, along which there is a speed-up; None where no factor is.
+    pub scaling: Option<String>,
     /// The combinations to run; None for all.
     pub cells: Option<Vec<Pattern>>,
     /// Combinations that are left out.

@@ -2,7 +2,7 @@
 
 use fenxi_analyze::{
     Interval, Law, ScalingOfRuns, best, interaction, mean, mean_interval, outliers, paired_ratio, scaling_of_runs,
-    without_blocks,
+    two_modes, without_blocks,
 };
 use fenxi_model::Better;
 use fenxi_store::Store;
@@ -10,8 +10,10 @@ use fenxi_store::Store;
 use crate::{
     Asks, StudyError,
     collect::{Collected, Series, collect},
-    plan::{Kind, StudyPlan},
-    reported::{BestCell, Curve, Effect, EffectLevel, Failure, Far, Fit, OfCell, OfResponse, Point, Report, Together},
+    plan::{Factor, Kind, StudyPlan},
+    reported::{
+        BestCell, Curve, Effect, EffectLevel, Failure, Far, Fit, OfCell, OfResponse, Point, Report, Together, TwoModes,
+    },
     state::Record,
 };
 
@@ -90,7 +92,28 @@ fn of_response(plan: &StudyPlan, all: &Collected, series: &Series) -> OfResponse
         interactions,
         pairs_tested,
         outliers: outliers(&aligned).iter().map(far).collect(),
+        modes: (0..all.design.cells.len()).filter_map(|cell| modes(all, series, cell)).collect(),
     }
+}
+
+fn modes(all: &Collected, series: &Series, cell: usize) -> Option<TwoModes> {
+    let modes = two_modes(&known(&series.values[cell]))?;
+    let cell = all.design.cells[cell].label.clone();
+    Some(TwoModes { cell, low_runs: modes.low.0, low: modes.low.1, high_runs: modes.high.0, high: modes.high.1 })
+}
+
+/// Units of what cannot be negative: times, amounts, rates, shares.
+const POSITIVE: [&str; 14] = ["s", "ms", "us", "µs", "ns", "B", "KiB", "MiB", "B/s", "/s", "%", "CPU", "J", "W"];
+
+/// The interval of a cell's mean. A quantity that cannot be negative has no interval below 0: what of it is there holds no
+/// possible mean.
+fn interval_of(series: &Series, values: &[f64]) -> Option<Interval> {
+    let interval = mean_interval(values, LEVEL)?;
+    let is_positive =
+        matches!(series.kind, Kind::Throughput | Kind::Latency) || POSITIVE.contains(&series.unit.as_str());
+    let low =
+        if is_positive && values.iter().all(|value| *value >= 0.0) { interval.low.max(0.0) } else { interval.low };
+    Some(Interval { low, ..interval })
 }
 
 fn of_cell(all: &Collected, series: &Series, cell: usize) -> OfCell {
@@ -104,7 +127,7 @@ fn of_cell(all: &Collected, series: &Series, cell: usize) -> OfCell {
         cell: all.design.cells[cell].label.clone(),
         n: values.len(),
         mean: if values.is_empty() { f64::NAN } else { mean(&values) },
-        interval: mean_interval(&values, LEVEL).map(range),
+        interval: interval_of(series, &values).map(range),
         command_cpu_s: mean_known(&all.command_cpu.values[cell]),
         machine_cpu_s: mean_known(&all.machine_cpu.values[cell]),
         cpu_s_per_unit: (series.kind == Kind::Throughput).then(|| mean_known(&per_unit)).flatten(),
@@ -149,11 +172,11 @@ fn effect(plan: &StudyPlan, all: &Collected, series: &Series, factor: usize) -> 
     Some(Effect { factor: plan.factors[factor].name.clone(), levels })
 }
 
-/// Along the numeric factor with the most levels, one curve for each combination of the others.
+/// Along the factor that is a degree of parallelism, one curve for each combination of the others.
 fn curves(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<Curve> {
-    let numeric = plan.factors.iter().enumerate().filter(|(_, f)| f.is_numeric() && f.levels.len() > 1);
-    // The first of those with most levels.
-    let Some((axis, factor)) = numeric.rev().max_by_key(|(_, f)| f.levels.len()) else { return Vec::new() };
+    let is_axis = |factor: &Factor| plan.scaling.as_ref() == Some(&factor.name);
+    let Some(axis) = plan.factors.iter().position(is_axis) else { return Vec::new() };
+    let factor = &plan.factors[axis];
     let mut groups: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
     for (place, cell) in all.design.cells.iter().enumerate() {
         let mut others = cell.levels.clone();

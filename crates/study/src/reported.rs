@@ -56,6 +56,8 @@ pub struct OfResponse {
     pub pairs_tested: usize,
     /// Runs far from the others of their cell.
     pub outliers: Vec<Far>,
+    /// Cells whose runs have two modes: their means describe no run.
+    pub modes: Vec<TwoModes>,
 }
 
 /// One cell of a response.
@@ -203,6 +205,22 @@ pub struct Far {
     pub cell: String,
     /// Its value over the median of its cell, without the differences between blocks.
     pub ratio: f64,
+}
+
+/// A cell whose runs have two modes.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "StudyModes")]
+pub struct TwoModes {
+    /// The cell.
+    pub cell: String,
+    /// Runs of the lower mode.
+    pub low_runs: usize,
+    /// Their mean.
+    pub low: f64,
+    /// Runs of the higher mode.
+    pub high_runs: usize,
+    /// Their mean.
+    pub high: f64,
 }
 
 /// A run that failed.

@@ -2,7 +2,7 @@
 
 use crate::{Output, job::Job};
 
-/// A format as it is written: what stands around and between the blocks that encoders made.
+/// A format as it is written: everything around and between the blocks that encoders made.
 pub(crate) trait Container: Send + 'static {
     /// What comes before the first block.
     fn begin(&mut self, _out: &mut Output) -> std::io::Result<()> {

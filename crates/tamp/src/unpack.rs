@@ -16,7 +16,7 @@ use crate::{
     lz4, zst,
 };
 
-/// What was found in the input, for whoever wants to know.
+/// Facts about the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The format of the first frame.

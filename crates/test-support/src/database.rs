@@ -17,7 +17,7 @@ use std::{
 use fs_err as fs;
 
 use fenxi_load::{
-    engine::{Outcome, Plan, run},
+    engine::{Outcome, Plan, Settings, run},
     policy::Policy,
     prepare::{self, PrepareError, Prepared},
     schedule::Schedule,
@@ -253,21 +253,23 @@ impl Server {
         let target = self.target(self.database());
         Plan {
             endpoint: target.endpoints().unwrap().remove(0),
-            policy: Policy::for_dialect(target.login.dialect),
-            target,
             program: Arc::new(program),
-            mode,
-            schedule: Arc::new(schedule),
-            connections: 8,
             threads: 2,
             share: None,
-            pin: Vec::new(),
-            warmup_s: 0.0,
-            duration_s: 0.5,
-            interval_s: 0.5,
-            drain_s: 20.0,
-            connects_per_s: None,
-            seed: 3,
+            run: Settings {
+                mode,
+                schedule,
+                connections: 8,
+                pin: Vec::new(),
+                warmup_s: 0.0,
+                duration_s: 0.5,
+                interval_s: 0.5,
+                drain_s: 20.0,
+                connects_per_s: None,
+                seed: 3,
+                policy: Policy::for_dialect(target.login.dialect),
+            },
+            target,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The functions that the engine has, as it tells itself; what it does not tell is known from a list.
+//! The functions that the engine has, by its own catalogue; those that it hides are known from a list.
 //!
-//! A server may hide its catalogue. It is attacked with all of it the same: [`KNOWN`] is what the engine told once, and
+//! A server may hide its catalogue. It is attacked with all of it the same: [`KNOWN`] is the engine's list as it was once, and
 //! `fenxi-adversary --functions` writes it anew.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const ASK: &str = "SELECT DISTINCT function_name || chr(9) || function_type || c
                    lambda p: coalesce(p[1], '') || ':' || coalesce(p[2], 'ANY')), ';') AS line \
                    FROM duckdb_functions() ORDER BY line";
 
-/// What the engine told once: a line for each signature, at most a few of a function.
+/// The engine's list as it was once: a line for each signature, at most a few of a function.
 const KNOWN: &str = include_str!("functions.txt");
 
 /// Signatures of one function of one kind that are kept.
@@ -43,14 +43,14 @@ pub struct Function {
     pub params: Vec<(String, String)>,
 }
 
-/// All functions, and how many signatures the server told.
+/// All functions, and how many signatures the server listed.
 pub fn all(served: &Served) -> (Vec<Function>, usize) {
     let told = told(served);
     let lines: BTreeSet<&str> = KNOWN.lines().chain(told.iter().map(String::as_str)).collect();
     (lines.into_iter().filter_map(parse).collect(), told.len())
 }
 
-/// The lines that a server tells, at most a few of a function; none when it hides them.
+/// The lines that a server lists, at most a few of a function; none when it hides them.
 pub fn told(served: &Served) -> Vec<String> {
     let body = serde_json::json!({ "q": ASK, "limit": 100_000 }).to_string();
     let rows = served.change("POST", "/api/v1/sql", body.as_bytes()).rows();

@@ -36,7 +36,7 @@ const REMEMBERED: usize = 24;
 /// Between two looks at every file, in requests.
 const LOOK: u64 = 10;
 
-/// Attack a server of its own with statements, and look whether all that is promised still holds
+/// Attack a separate server with statements, and check that all promises still hold
 #[derive(Debug, Parser)]
 struct Args {
     /// Seed of the statements; the same seed makes the same ones
@@ -48,7 +48,7 @@ struct Args {
     /// Statements at the same time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// The program; without it the one that stands beside this one
+    /// The program; without it the one beside this one
     #[arg(long, value_name = "FILE")]
     fenxi: Option<PathBuf>,
     /// Time limit of the server
@@ -75,7 +75,7 @@ struct Args {
     /// Rude clients: silent connections, and ten times as many resets
     #[arg(long, value_name = "N", default_value_t = 100)]
     rude: usize,
-    /// Print the functions that the server tells, as in `functions.txt`, and end
+    /// Print the functions that the server lists, as in `functions.txt`, and end
     #[arg(long)]
     functions: bool,
     /// Print so many statements, and ask none
@@ -119,7 +119,7 @@ fn main() -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         if round == 0 {
-            println!("{} signatures of functions, {told} told by the server", functions.len());
+            println!("{} signatures of functions, {told} listed by the server", functions.len());
         }
         let shipped = shipped(&siege);
         let grammars: Vec<Grammar> = (0..args.jobs.max(1) as u64)
@@ -134,7 +134,7 @@ fn main() -> Result<ExitCode> {
         total.add(&summary);
         match failure {
             None => break,
-            Some(failure) => report(&args, &setup, &failure, &mut found)?,
+            Some(failure) => report(&args, &setup, &failure, &mut found),
         }
         if !args.all || begun.elapsed() >= args.time {
             break;
@@ -228,7 +228,7 @@ fn percentile_99(honest: &[Duration]) -> Duration {
     all.get((all.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// What is to be said where that is too long.
+/// The complaint where that is too long.
 fn late(honest: &[Duration]) -> Option<Broken> {
     let took = percentile_99(honest);
     let seen = format!("{} of them, p99 {took:?}", honest.len());
@@ -262,17 +262,22 @@ fn printed(mut grammar: Grammar, n: usize) {
     }
 }
 
-/// Says what broke, with the shortest statement that breaks it.
-fn report(args: &Args, setup: &Setup, failure: &Failure, found: &mut BTreeMap<&'static str, u32>) -> Result<()> {
+/// Reports what broke, with the shortest statement that breaks it.
+fn report(args: &Args, setup: &Setup, failure: &Failure, found: &mut BTreeMap<&'static str, u32>) {
     let what = failure.broken.what;
     println!("FAILED: {what}: {}", failure.broken.seen);
     let times = found.entry(what).or_default();
     *times += 1;
     // Of one kind a few are enough to see what they have in common.
     if *times > 5 {
-        return Ok(());
+        return;
     }
-    match shrink::shortest(setup, &failure.asked, what)? {
+    // Where no more servers come up, the machine is too busy to look for the shortest.
+    let shortest = shrink::shortest(setup, &failure.asked, what).unwrap_or_else(|error| {
+        println!("  not tried alone: {error}");
+        None
+    });
+    match shortest {
         Some((asked, broken)) => {
             println!("  seed {}: as {:?}, one run {}: {:?}", args.seed, asked.way, asked.one_run, asked.statement);
             println!("  alone on a new server: {}", broken.seen);
@@ -282,7 +287,6 @@ fn report(args: &Args, setup: &Setup, failure: &Failure, found: &mut BTreeMap<&'
             failure.asked.iter().rev().take(8).for_each(|asked| println!("    {:?}: {:?}", asked.way, asked.statement));
         }
     }
-    Ok(())
 }
 
 /// The closing line, and whether all held.

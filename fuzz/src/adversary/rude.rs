@@ -1,5 +1,5 @@
 //! Clients without manners beside the statements: streams that are reset at once, connections that say nothing or
-//! half of something, answers that nobody reads. Others must be answered within a second more than before.
+//! half of something, answers that are never read. Others must be answered within a second more than before.
 
 use std::{
     io::{Read, Write},
@@ -50,7 +50,7 @@ pub fn behave(served: &Served, n: Rudeness) -> Result<String, Broken> {
     for _ in 0..n.unread {
         held.extend(unread(served.address));
     }
-    slowest = slowest.max(others("answers that nobody reads")?);
+    slowest = slowest.max(others("answers that are never read")?);
     drop(held);
     others("all of them gone")?;
     let (silent, resets, unread) = (n.silent, n.resets, n.unread);
@@ -137,7 +137,7 @@ fn unread(address: SocketAddr) -> Option<TcpStream> {
         bytes.extend(head(2 * i + 1, "/api/v1/sql?q=SELECT%20*%20FROM%20range(1000)", &host));
     }
     stream.write_all(&bytes).ok()?;
-    // What the server says first may be its settings; nothing more is read.
+    // What the server sends first may be its settings; nothing more is read.
     let _ = stream.read(&mut [0; 9]);
     Some(stream)
 }

@@ -18,7 +18,11 @@ use super::{
 
 /// An answer may come so long after the time limit.
 const GRACE: Duration = Duration::from_secs(1);
-/// What everybody must be told, whatever was asked before.
+/// What an answer is that comes later.
+const LATE: &str = "an answer after the time limit";
+/// How often a request is late before that counts: the machine may be busy with something else.
+const TRIES: usize = 3;
+/// What every client must get, whatever was asked before.
 const KNOWN: &str = "SELECT sum(usr) AS a, wmean(usr, dt) AS b, count(DISTINCT run) AS c, 42 AS d FROM cpu";
 
 /// How a server is set up.
@@ -34,7 +38,7 @@ pub struct Setup {
     pub more: u64,
     /// Whether it may change nothing.
     pub read_only: bool,
-    /// Whether nobody else asks: then the next answer must come at once.
+    /// Whether no other client asks: then the next answer must come at once.
     pub alone: bool,
 }
 
@@ -69,7 +73,7 @@ pub struct Broken {
     pub seen: String,
 }
 
-/// A server over a store of its own, with everything that must not change.
+/// A server over a separate store, with everything that must not change.
 pub struct Siege {
     setup: Setup,
     place: Place,
@@ -197,7 +201,7 @@ impl Siege {
     /// What did not hold.
     pub fn ask(&self, asked: &Asked) -> Result<(), Broken> {
         let run = asked.one_run.then_some(self.one.as_str());
-        let answers = match asked.way {
+        let ask = || match asked.way {
             Way::Sql => vec![self.served.sql(&asked.statement, run)],
             Way::Panel(chart) if asked.statement.len() < 15_000 => {
                 vec![self.served.panel(&asked.statement, run, chart)]
@@ -205,7 +209,15 @@ impl Siege {
             Way::Panel(_) => vec![self.served.sql(&asked.statement, run)],
             Way::Question(number) => self.as_question(&asked.statement, number),
         };
-        answers.iter().try_for_each(|answer| self.judge(asked, answer))?;
+        let mut outcome = Ok(());
+        for _ in 0..TRIES {
+            outcome = ask().iter().try_for_each(|answer| self.judge(asked, answer));
+            // Late once can be the machine's doing; what is late each time is not.
+            if outcome.as_ref().err().is_none_or(|broken: &Broken| broken.what != LATE) {
+                break;
+            }
+        }
+        outcome?;
         self.known()?;
         self.within_memory()
     }
@@ -235,7 +247,7 @@ impl Siege {
             return broken("a connection without an answer", format!("after {:?}", answer.took));
         }
         if answer.took > self.setup.limit + GRACE {
-            return broken("an answer after the time limit", format!("{:?}, status {}", answer.took, answer.status));
+            return broken(LATE, format!("{:?}, status {}", answer.took, answer.status));
         }
         let text = answer.text();
         for (what, secret) in [("a secret of the environment", SECRET), ("a file of the machine", "root:x:0:0")] {
@@ -251,7 +263,7 @@ impl Siege {
         Ok(())
     }
 
-    /// The next answer must be right, and come soon where nobody else asks.
+    /// The next answer must be right, and come soon where no other client asks.
     fn known(&self) -> Result<(), Broken> {
         let expected = (USR[0] + USR[1]) * SECONDS as f64;
         let right = serde_json::json!([[expected, expected / 2.0 / SECONDS as f64, 2, 42]]);

@@ -105,7 +105,7 @@ export function AllGroups({ found, query, answers }: { found: Comparison; query:
         {sides.map((side) => (
           <li key={side.letter}>
             <span class="swatch" style={{ background: colour(LETTERS.indexOf(side.letter)) }} />{" "}
-            <strong>{`${side.letter} · ${side.title}`}</strong> <Said side={side} />
+            <strong>{`${side.letter} · ${side.title}`}</strong> <Changes side={side} />
           </li>
         ))}
       </ul>
@@ -156,7 +156,7 @@ export function AllGroups({ found, query, answers }: { found: Comparison; query:
 }
 
 /** What was changed in a group, or why it is not compared. */
-function Said({ side: { found } }: { side: Side }) {
+function Changes({ side: { found } }: { side: Side }) {
   if (!found) return <span class="quiet">comparing …</span>;
   if (found instanceof ApiError) return <span class="error">{found.message}</span>;
   const refusing = found.reasons.filter((r) => r.refuses).map((r) => r.text);

@@ -107,7 +107,7 @@ function Bar({ run, name, scale, minimum, onShift }: BarProps) {
         }}
         onPointerCancel={() => setDrag(null)}
       >
-        {shift !== 0 && <span class="shift-said">{`${shift > 0 ? "+" : ""}${clock(shift, true)}`}</span>}
+        {shift !== 0 && <span class="shift-label">{`${shift > 0 ? "+" : ""}${clock(shift, true)}`}</span>}
       </div>
     </div>
   );

@@ -143,7 +143,7 @@ export function Interactions({ response }: { response: Response }) {
         {shown.map((i) => (
           <li class="finding" key={i.factors.join()}>
             <h3>{`The effect of ${i.factors[1]} depends on ${i.factors[0]}`}</h3>
-            <p class="said">{`From the first to the last level of ${i.factors[1]} ${response.name} changes ${i.effects.map(([level, ratio]) => `×${ratio.toFixed(2)} at ${i.factors[0]} ${level}`).join(", ")} (p ${i.p < 0.001 ? "< 0.001" : i.p.toFixed(3)}).`}</p>
+            <p class="message">{`From the first to the last level of ${i.factors[1]} ${response.name} changes ${i.effects.map(([level, ratio]) => `×${ratio.toFixed(2)} at ${i.factors[0]} ${level}`).join(", ")} (p ${i.p < 0.001 ? "< 0.001" : i.p.toFixed(3)}).`}</p>
           </li>
         ))}
       </ul>

@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn code_of_other_languages_is_left_out() {
-        let sql = "-- title: Told\n-- says: At least {whom}\n-- yes: note told\n-- least of them\nSELECT least(a, b), 'is told' AS x\n";
+        let sql = "-- title: Told\n-- message: At least {whom}\n-- yes: note told\n-- least of them\nSELECT least(a, b), 'is told' AS x\n";
         let lines: Vec<String> = about("a.sql", sql).iter().map(|c| c[..2].to_owned()).collect();
         assert_eq!(lines, ["1:", "4:", "5:"]);
         assert_eq!(about("a.py", "said = f(x.told)  # what it told\n").len(), 1);

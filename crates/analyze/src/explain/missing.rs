@@ -18,30 +18,30 @@ struct MissingInput {
     /// It is known where one of these parts is.
     parts: &'static [&'static str],
     /// What is unknown, and how to record it.
-    says: &'static str,
+    message: &'static str,
 }
 
 const MISSING_INPUTS: &[MissingInput] = &[
     MissingInput {
         parts: &[name::CPU, name::USER, name::SYSTEM],
-        says: "CPU time of the server's processes is unknown; record on the server's host (source `process`)",
+        message: "CPU time of the server's processes is unknown; record on the server's host (source `process`)",
     },
     MissingInput {
         parts: &[name::RUN_QUEUE],
-        says: "run-queue latency of the server's processes is unknown; record on the server's host (source `process`)",
+        message: "run-queue latency of the server's processes is unknown; record on the server's host (source `process`)",
     },
     MissingInput {
         parts: &["lock", "concurrency", name::LOCKS, name::CLIENT, name::OTHER],
-        says: "what the server's sessions waited for is unknown; record with `--db URL`, or on the server's host with \
+        message: "what the server's sessions waited for is unknown; record with `--db URL`, or on the server's host with \
                `--source +querystat`",
     },
     MissingInput {
         parts: &[name::IDLE],
-        says: "time between the statements of a transaction is unknown; record with `--db URL`",
+        message: "time between the statements of a transaction is unknown; record with `--db URL`",
     },
     MissingInput {
         parts: &[name::THROTTLED],
-        says: "whether a CPU quota throttled the server is unknown; record on its host (source `cgroup`)",
+        message: "whether a CPU quota throttled the server is unknown; record on its host (source `cgroup`)",
     },
 ];
 
@@ -61,28 +61,28 @@ pub(super) fn notes(
         n if n == titles.len() => String::new(),
         _ => format!("{}: ", which.iter().map(|i| titles[*i]).collect::<Vec<_>>().join(", ")),
     };
-    let mut said: Vec<(Vec<usize>, String)> = Vec::new();
+    let mut noted: Vec<(Vec<usize>, String)> = Vec::new();
     // What is so of several groups is reported once.
-    let mut say = |which: Vec<usize>, says: &str| match said.iter_mut().find(|(_, text)| text == says) {
+    let mut note = |which: Vec<usize>, message: &str| match noted.iter_mut().find(|(_, text)| text == message) {
         Some((of, _)) => of.extend(which),
         None if which.is_empty() => {}
-        None => said.push((which, says.to_owned())),
+        None => noted.push((which, message.to_owned())),
     };
     let all = || 0..groups.len();
     for input in MISSING_INPUTS {
-        say(all().filter(|i| !input.parts.iter().any(|part| known[*i].contains(part))).collect(), input.says);
+        note(all().filter(|i| !input.parts.iter().any(|part| known[*i].contains(part))).collect(), input.message);
     }
     let on_cpu = split.parts.iter().filter(|part| part.name == name::CPU);
     let sampled: Vec<usize> =
         on_cpu.flat_map(|part| all().filter(|i| part.measured[*i].as_deref() == Some("sampled"))).collect();
-    say(sampled, ASSUMED);
+    note(sampled, ASSUMED);
     for (i, (_, runs)) in groups.iter().enumerate() {
         let own: BTreeSet<&String> =
             runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
-        own.into_iter().for_each(|note| say(vec![i], note));
+        own.into_iter().for_each(|text| note(vec![i], text));
         if overlaps[i] > 0.0 {
             let human = Unit::Milliseconds.human(overlaps[i]);
-            say(
+            note(
                 vec![i],
                 &format!(
                     "{human} that samples saw as waits was in the run queue, and is taken off them: a session shows its last wait until it has a CPU"
@@ -90,10 +90,10 @@ pub(super) fn notes(
             );
         }
         if let Some(rest) = residual(split, i, &known[i]) {
-            say(vec![i], &rest);
+            note(vec![i], &rest);
         }
     }
-    let mut notes: Vec<String> = said.iter().map(|(which, says)| format!("{}{says}", of(which))).collect();
+    let mut notes: Vec<String> = noted.iter().map(|(which, message)| format!("{}{message}", of(which))).collect();
     for part in &split.parts {
         let mut how: Vec<&String> = part.measured.iter().flatten().collect();
         how.dedup();
@@ -123,7 +123,7 @@ fn residual(split: &Split, group: usize, known: &BTreeSet<&'static str>) -> Opti
     if mean <= TOLERANCE * whole || of_the_server == 0 {
         return None;
     }
-    let unknown = |(part, says): (&str, &'static str)| (!known.contains(part)).then_some(says);
+    let unknown = |(part, message): (&str, &'static str)| (!known.contains(part)).then_some(message);
     let lacks: Vec<&str> = [(name::NETWORK, "the network"), (name::DRIVER_CPU, "the driver itself")]
         .into_iter()
         .filter_map(unknown)

@@ -9,6 +9,9 @@ use super::{Cell, Column, Line, sections::Spec};
 /// How many lines are asked for.
 pub const MOST: u32 = 5_000;
 
+/// The heading of the column behind the first one of two periods.
+const DIFFERENCE: &str = "difference";
+
 /// Names of columns that hold a unit for each line.
 const UNIT: &str = "unit";
 
@@ -75,7 +78,15 @@ impl Lines<'_> {
             let measure = &self.spec.measures[place];
             Column { name: measure.column.to_owned(), heading: measure.heading.to_owned(), is_of_all: false }
         };
-        Some((kept.into_iter().map(column).collect(), lines, more))
+        let mut columns: Vec<Column> = kept.into_iter().map(column).collect();
+        if lines.iter().any(|line| change(line).is_some()) {
+            columns.insert(1, Column { name: DIFFERENCE.to_owned(), heading: DIFFERENCE.to_owned(), is_of_all: true });
+            for line in &mut lines {
+                let change = change(line).unwrap_or_default();
+                line.cells.insert(1, vec![change]);
+            }
+        }
+        Some((columns, lines, more))
     }
 
     /// The only period in which a line has something.
@@ -132,6 +143,15 @@ fn mean<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Cell {
             Cell::number(Some(sum / n), Unit::from_symbol(unit))
         }
     }
+}
+
+/// What the second of two periods has more than the first, by the line's first column; None where one of them is unknown.
+fn change(line: &Line) -> Option<Cell> {
+    let [a, b] = line.cells.first()?.as_slice() else { return None };
+    let difference = b.value? - a.value?;
+    let size = Cell::number(Some(difference.abs()), Unit::from_symbol(b.unit)).shown;
+    let sign = if difference < 0.0 { "-" } else { "+" };
+    Some(Cell { value: Some(difference), unit: b.unit, shown: format!("{sign}{size}") })
 }
 
 /// How far the periods of a line are apart, by its first column.

@@ -25,7 +25,7 @@ pub struct DbReport {
     pub server: String,
     /// The periods, or groups of runs, in columns: one or two.
     pub periods: Vec<Period>,
-    /// What the reader should know before.
+    /// Remarks for the reader, above the sections.
     pub remarks: Vec<String>,
     /// Its sections.
     pub sections: Vec<Section>,

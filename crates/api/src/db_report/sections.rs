@@ -25,7 +25,7 @@ pub struct Spec {
     pub keys: &'static [Measure],
     /// A column that is shown below each line.
     pub text: Option<&'static str>,
-    /// What is compared; two periods are sorted by the difference of the first.
+    /// What is compared; two periods have a column with the difference of the first one, by which their lines are sorted.
     pub measures: &'static [Measure],
     /// How many lines are shown.
     pub lines: usize,
@@ -134,6 +134,17 @@ pub const SECTIONS: &[Spec] = &[
                 m("cache_hits_per_s", "hits"),
                 m("cache_misses_per_s", "reads"),
             ],
+        )
+    },
+    Spec {
+        differs_only: true,
+        text: Some("statement"),
+        ..list(
+            "plans",
+            "Plans of statements",
+            "db-statement-plans",
+            STATEMENT,
+            &[m("way", "plan"), m("changes", "changed")],
         )
     },
     statements("statements-calls", "Statements by calls", &[("by", "calls")]),

@@ -17,7 +17,7 @@ pub(super) const ABOUT: Endpoint = Endpoint {
 /// The program and what it allows.
 #[derive(JsonSchema, Serialize)]
 struct About {
-    /// What confines statements; empty where no process can be had for them.
+    /// The confinement of statements; empty where no process is available for them.
     confined: Vec<String>,
     program: &'static str,
     read_only: bool,

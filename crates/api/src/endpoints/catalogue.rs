@@ -28,10 +28,10 @@ struct Catalogue {
 struct Described {
     name: &'static str,
     about: &'static str,
-    /// What it is about: a section of reports and comparisons.
+    /// Its section of reports and comparisons.
     #[schemars(extend("enum" = Section::WORDS))]
     section: &'static str,
-    /// What its rows are.
+    /// The shape of its rows.
     #[schemars(extend("enum" = Shape::WORDS))]
     shape: &'static str,
     /// Whether another run has the same keys.

@@ -1,6 +1,6 @@
 //! `/api/v1/compare`: side-by-side comparison of two groups of runs.
 
-use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide, share};
+use fenxi_compare::{Chosen, Comparison, Group, Request, Room, SideBySide, share};
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
@@ -39,8 +39,9 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         Some(text) => share(text)
             .ok_or_else(|| ApiError::Wrong(format!("`margin` is a share such as 2% or 0.02, not `{text}`")))?,
     };
-    let a = Group::read(context.engine, query.required("a")?, chosen)?;
-    let b = Group::read(context.engine, query.required("b")?, chosen)?;
+    let mut room = Room::of(context.engine);
+    let a = Group::read_within(context.engine, query.required("a")?, chosen, &mut room)?;
+    let b = Group::read_within(context.engine, query.required("b")?, chosen, &mut room)?;
     let request = Request { margin, per: query.get("per"), force: query.flag("force"), ..Request::default() };
     let mut found = SideBySide::of(&a, &b, request)?;
     if !query.flag("all") {

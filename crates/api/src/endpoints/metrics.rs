@@ -13,6 +13,8 @@ use super::{ApiError, Context, Endpoint, Query, Reply, schema};
 const RUNS: usize = 50;
 /// Keys that are offered of one column.
 const KEYS: usize = 200;
+/// Names of results that are offered.
+const RESULTS: usize = 10_000;
 
 pub(super) const METRICS: Endpoint = Endpoint {
     path: "/api/v1/metrics",
@@ -47,9 +49,15 @@ fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
         let has = |s: &&Summary| s.tables.iter().any(|(name, _, _)| name == table);
         Scope::of(all.iter().filter(has).take(RUNS).map(|s| s.id.clone()))
     };
-    let results = context.engine.ours("SELECT DISTINCT name FROM result ORDER BY name", &[], &latest("result"))?;
-    let sql = "SELECT DISTINCT table_name, column_name, key FROM stats WHERE table_name != 'result'";
-    let found = context.engine.ours(sql, &[], &latest("stats"))?;
+    let sql = format!("SELECT DISTINCT name FROM result ORDER BY name LIMIT {RESULTS}");
+    let results = context.engine.ours(&sql, &[], &latest("result"))?;
+    let sql = format!(
+        "SELECT table_name, column_name, key FROM (
+            SELECT *, row_number() OVER (PARTITION BY table_name, column_name ORDER BY key) AS place
+            FROM (SELECT DISTINCT table_name, column_name, key FROM stats WHERE table_name != 'result')
+        ) WHERE place <= {KEYS} + 1"
+    );
+    let found = context.engine.ours(&sql, &[], &latest("stats"))?;
     let mut series: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     let columns = found.strings("table_name").into_iter().zip(found.strings("column_name"));
     for ((table, column), key) in columns.zip(found.strings("key")) {

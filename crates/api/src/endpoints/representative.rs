@@ -1,6 +1,6 @@
 //! `/api/v1/representative`: the representative run of a group.
 
-use fenxi_compare::Representative;
+use fenxi_compare::{Representative, Room};
 
 use super::{ApiError, Context, Endpoint, Query, Reply, chosen, schema};
 
@@ -15,5 +15,5 @@ pub(super) const REPRESENTATIVE: Endpoint = Endpoint {
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let runs = chosen::runs(context, query)?;
-    Reply::json(&Representative::of(context.store, &runs, chosen::window(query))?)
+    Reply::json(&Representative::of(context.store, &runs, chosen::window(query), Room::of(context.engine))?)
 }

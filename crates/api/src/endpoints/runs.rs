@@ -19,6 +19,8 @@ const ROWS: usize = 100;
 const MOST_ROWS: usize = 10_000;
 /// Values of a tag or a parameter that are offered to choose from.
 const OFFERED: usize = 100;
+/// Results of a run that are listed: a list of all runs is no place for the hundreds of thousands that one may have.
+const RESULTS: usize = 200;
 
 pub(super) const RUNS: Endpoint = Endpoint {
     path: "/api/v1/runs",
@@ -61,7 +63,7 @@ struct List {
     tags: Vec<Choice>,
     params: Vec<Choice>,
     hosts: BTreeSet<String>,
-    /// Labels of runs that cannot be read: these runs have the labels that they were made with.
+    /// What is missing here: labels that cannot be read, for those that the run was made with, and results of runs with very many.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -99,6 +101,9 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     study: Option<String>,
     results: BTreeMap<String, Outcome>,
+    /// How many it has in all.
+    #[serde(skip)]
+    n_results: u64,
     /// The sparkline that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     spark: Option<Vec<Option<f64>>>,
@@ -136,7 +141,13 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         rows.extend(row(store, summary, spark)?);
     }
     let results = rows.iter().flat_map(|r| r.results.keys().cloned()).collect();
-    let warnings = wrong.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    let many = rows.iter().filter(|row| row.n_results > RESULTS as u64);
+    warnings.extend(
+        many.map(|row| {
+            format!("run {} has {} results, of which the first {RESULTS} are listed", row.id, row.n_results)
+        }),
+    );
     Reply::json(&List { total, rows, results, tags, params, hosts, warnings })
 }
 
@@ -219,10 +230,10 @@ fn row(store: &Store, s: Summary, spark: Option<Vec<Option<f64>>>) -> Result<Opt
         Err(e) => return Err(e.into()),
     };
     let outcome = |r: RunResult| (r.name, Outcome { value: r.value, unit: r.unit, better: r.better.to_string() });
-    let results = if manifest.file("result").is_some() {
-        store.results(&s.id)?.into_iter().map(outcome).collect()
-    } else {
-        BTreeMap::new()
+    let n_results = manifest.file("result").map_or(0, |file| file.rows);
+    let results = match n_results {
+        0 => BTreeMap::new(),
+        _ => store.first_results(&s.id, RESULTS)?.into_iter().map(outcome).collect(),
     };
     Ok(Some(Row {
         name: s.labels.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| s.id.to_string()),
@@ -243,6 +254,7 @@ fn row(store: &Store, s: Summary, spark: Option<Vec<Option<f64>>>) -> Result<Opt
         remarks: s.labels.remarks,
         bytes: s.bytes,
         results,
+        n_results,
         spark,
     }))
 }

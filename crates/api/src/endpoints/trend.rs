@@ -1,6 +1,6 @@
 //! `/api/v1/trend`: one metric over runs.
 
-use fenxi_compare::{Trend, TrendRequest};
+use fenxi_compare::{Room, Trend, TrendRequest};
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
@@ -26,5 +26,5 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         last: query.count("last")?,
         window: chosen::window(query),
     };
-    Reply::json(&Trend::read(context.store, request)?)
+    Reply::json(&Trend::read(context.store, request, &Room::of(context.engine))?)
 }

@@ -153,7 +153,7 @@ fn what_stands_out_comes_with_its_evidence_and_a_wrong_rule_says_so_in_its_place
     let id = made(&store, "one", 0.0);
     let folder = store.path().join("findings");
     fs_err::create_dir_all(&folder).unwrap();
-    let head = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- says: {x}\n";
+    let head = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- message: {x}\n";
     fs_err::write(folder.join("wrong.sql"), format!("{head}SELECT run, nothing_such AS x FROM cpu")).unwrap();
     let payload = payload(&report(&store, &[id]).unwrap());
     let found = answers(&payload, "findings")[0]["found"].as_array().unwrap();
@@ -161,7 +161,10 @@ fn what_stands_out_comes_with_its_evidence_and_a_wrong_rule_says_so_in_its_place
     // CPU 3 of the made-up run is saturated all the time, the others are not.
     let hot = of("one-cpu-saturated");
     assert!(
-        hot["said"][0]["text"].as_str().unwrap().starts_with("CPU 3 was at least 95 % busy for 20.0 s of 20.0 s"),
+        hot["occurrences"][0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("CPU 3 was at least 95 % busy for 20.0 s of 20.0 s"),
         "{hot}"
     );
     assert_eq!(panel(&payload, hot["ask"].as_str().unwrap())["quiet"], Value::Null);

@@ -10,7 +10,7 @@ use fenxi_compare::{Chosen, Comparison, Counts, Group, Request, SideBySide};
 use fenxi_query::Engine;
 
 use crate::{
-    differs,
+    answers, differs,
     options::{EngineArgs, Global, PageArgs, WindowArg},
     print, stores,
 };
@@ -97,10 +97,17 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
     let chosen = Chosen { by: &args.by, window: &args.part.window };
-    let first = Group::read(&engine, &args.first, chosen)?;
-    let mut failed = false;
+    let group = |selectors: &str| {
+        let wanted: Vec<String> = selectors.split(',').map(str::to_owned).collect();
+        let read = |selectors: &[String]| Ok(Group::read(&engine, &selectors.join(","), chosen)?);
+        let (group, is_whole) = answers::undamaged(&store, &wanted, read)?;
+        anyhow::Ok((Group { title: selectors.to_owned(), ..group }, is_whole))
+    };
+    let (first, is_whole) = group(&args.first)?;
+    let mut failed = !is_whole;
     for other in &args.others {
-        let second = Group::read(&engine, other, chosen)?;
+        let (second, is_whole) = group(other)?;
+        failed |= !is_whole;
         let request =
             Request { margin: args.margin, per: args.per.as_deref(), force: args.force, counts: &args.result };
         let found = SideBySide::of(&first, &second, request)?;
@@ -111,7 +118,18 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
             (_, true) => differs::Form::Markdown,
             _ => differs::Form::Text,
         };
-        let causes = if refused { String::new() } else { differs::between(&engine, &first, &second, form)? };
+        let causes = match refused {
+            true => Ok(String::new()),
+            false => differs::between(&engine, &first, &second, form).map_err(anyhow::Error::from),
+        };
+        let causes = match causes {
+            Err(error) if answers::damage(&error).is_some() => {
+                print::message(&format!("warning: what changed between the groups is not named: {error:#}"));
+                failed = true;
+                String::new()
+            }
+            causes => causes?,
+        };
         let text = if args.form.is_json() { found.json_lines() + &causes } else { text(args, found, &causes) };
         print::paged(print::Form::json_if(args.form.is_json()), &text)?;
         if refused {

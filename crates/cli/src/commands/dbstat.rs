@@ -1,6 +1,6 @@
 //! `fenxi watch db`.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
@@ -16,6 +16,7 @@ use crate::{
         database::{AUTO, server, server_or_only},
         interval,
     },
+    print,
 };
 
 /// `fenxi watch db`
@@ -78,11 +79,16 @@ pub fn run(global: &Global, args: &DbstatArgs) -> anyhow::Result<ExitCode> {
         let rate = Rate { samples_per_s: args.samples_per_s, poll_s };
         vec![Databases::source(vec![server_or_only(url)?], rate)]
     };
+    let view = Dbstat::new(only, TimeZone::system());
+    let view = match print::width(&io::stdout()) {
+        Some(width) => view.within(width),
+        None => view,
+    };
     let tool = Tool {
         name: "watch db",
         sources,
         tables: vec![&db::TABLE, &db_wait::TABLE, &db_checkpoint::TABLE, &db_statement::TABLE, &event::TABLE],
-        view: Box::new(Dbstat::new(only, TimeZone::system())),
+        view: Box::new(view),
         since_boot: false,
         command: None,
     };

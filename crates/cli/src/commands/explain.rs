@@ -8,7 +8,7 @@ use fenxi_query::{Engine, Scope};
 use serde_json::json;
 
 use crate::{
-    answer, differs,
+    answer, answers, differs,
     options::{EngineArgs, Global, PageArgs, RangeArgs, WindowArg},
     parts, print, stores,
 };
@@ -72,14 +72,21 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
     let wanted = args.range.of(&args.runs, &["@1"]);
-    let explained = Explained::of(&engine, [wanted.join(",")], &args.part.window)?;
+    let (text, is_whole) = answers::undamaged(&store, &wanted, |wanted| explained(&engine, args, wanted))?;
+    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is printed of the runs that `wanted` names.
+fn explained(engine: &Engine, args: &ExplainArgs, wanted: &[String]) -> anyhow::Result<String> {
+    let explained = Explained::of(engine, [wanted.join(",")], &args.part.window)?;
     if explained.split.is_none() {
         let why = "these runs show neither the latency of transactions nor the elapsed time of a command";
         print::message(&print::for_terminal(why));
     }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
-    let different = match wanted.as_slice() {
-        [run] => differs::of(&engine, run, &args.part.window)?,
+    let different = match wanted {
+        [run] => differs::of(engine, run, &args.part.window)?,
         _ => None,
     };
     // Of a window only what was found within it is an answer.
@@ -87,8 +94,8 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         Some(found) => Scope::of(ids).between(Some(found.from_s), Some(found.to_s)),
         None => Scope::of(ids),
     };
-    let diagnosis = Diagnosis::of(&engine, &scope)?;
-    let text = if args.form.is_json() {
+    let diagnosis = Diagnosis::of(engine, &scope)?;
+    Ok(if args.form.is_json() {
         let answer = answer::first(&diagnosis, different.as_ref());
         let line = json!({ "kind": "answer", "names": answer.names, "text": answer.text,
             "detail": answer.detail, "finding": answer.finding });
@@ -105,14 +112,12 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
         let width = if args.form.is_markdown() { usize::MAX } else { width };
         let head =
-            answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
+            answer::first_screen(engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.form.is_markdown()));
-        let asked = answer::not_asked(engine.asked(&scope)?.says(), width);
+        let asked = answer::not_asked(engine.asked(&scope)?.sentence(), width);
         let blocks = [head, text(&explained, args.form.is_markdown()), different, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
-    };
-    print::paged(print::Form::json_if(args.form.is_json()), &text)?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn text(found: &Explained, markdown: bool) -> String {

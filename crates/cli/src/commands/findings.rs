@@ -56,11 +56,14 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     if args.all {
         return list(&store, args);
     }
-    let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.says() };
-    let Diagnosis { answer, found: all, several_hosts } = Diagnosis::of(&engine, &scope)?;
-    let runs = scope.runs.map_or(0, |runs| runs.len());
+    let wanted = args.range.of(&args.runs, &["@1"]);
+    let ((asked, diagnosis, runs), is_whole) = answers::undamaged(&store, &wanted, |selectors| {
+        let scope = answers::scope(&store, selectors)?;
+        let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.sentence() };
+        Ok((asked, Diagnosis::of(&engine, &scope)?, scope.runs.map_or(0, |runs| runs.len())))
+    })?;
+    let Diagnosis { answer, found: all, several_hosts } = diagnosis;
     let text = if args.form.is_json() {
         all.iter().flat_map(json_lines).collect()
     } else {
@@ -72,7 +75,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
             + &answer::not_asked(asked, page_width(args))
     };
     print::paged(print::Form::json_if(args.form.is_json()), &text)?;
-    let mut code = ExitCode::SUCCESS;
+    let mut code = if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     for error in all.iter().filter_map(|found| found.outcome.as_ref().err()) {
         print::message(&format!("warning: a finding failed: {error}"));
         code = ExitCode::FAILURE;
@@ -103,7 +106,7 @@ fn json_lines(found: &Found) -> Vec<String> {
         let evidence: Map<_, _> = o.evidence.iter().cloned().collect();
         json!({
             "run": o.run, "host": o.host, "finding": f.name, "severity": o.severity.max(found.severity()).word(),
-            "section": f.section.word(), "title": f.title, "says": o.says, "advice": f.advice, "ask": f.ask,
+            "section": f.section.word(), "title": f.title, "message": o.message, "advice": f.advice, "ask": f.ask,
             "evidence": evidence, "own": f.own, "kind": found.kind().word(), "follows_from": found.follows_from,
             "impact": found.impact().map(|impact| json!({ "share": impact.share, "of": impact.of })),
         })
@@ -156,7 +159,7 @@ impl Page {
             let host = o.host.as_ref().filter(|_| several_hosts);
             let lead: Vec<&str> = run.into_iter().chain(host).map(String::as_str).collect();
             let lead = if lead.is_empty() { String::new() } else { format!("{}: ", lead.join(" ")) };
-            self.paragraph(out, "- ", &format!("{lead}{}", o.says));
+            self.paragraph(out, "- ", &format!("{lead}{}", o.message));
         }
         if occurrences.len() > SHOWN {
             self.paragraph(out, "- ", &format!("and {} more like it", occurrences.len() - SHOWN));
@@ -195,7 +198,7 @@ fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String
     if args.form.is_json() {
         let line = |f: &Finding| {
             json!({ "finding": f.name, "severity": f.severity.word(), "section": f.section.word(), "title": f.title,
-                "says": f.says(), "advice": f.advice, "ask": f.ask, "own": f.own, "lacks": lacks(f) })
+                "message": f.message(), "advice": f.advice, "ask": f.ask, "own": f.own, "lacks": lacks(f) })
             .to_string()
                 + "\n"
         };
@@ -210,7 +213,7 @@ fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String
                 f.severity,
                 f.section,
                 f.title,
-                f.says().replace('|', "\\|")
+                f.message().replace('|', "\\|")
             )
         };
         return head + &all.iter().map(line).collect::<String>();

@@ -157,17 +157,18 @@ fn entries(known: &Formats) -> Vec<Entry> {
     all.into_iter().map(AnyFormat::Shipped).chain(own).map(|format| Entry::of(&format)).collect()
 }
 
-/// A row for each format; cut to the `width` of a terminal.
+/// A row for each format, in the `width` of a terminal.
 fn list(known: &Formats, width: Option<usize>) -> String {
     const HEADER: [&str; 3] = ["  format", "tables", "what it reads"];
     let mut out = String::new();
     for family in entries(known).chunk_by(|a, b| a.family == b.family) {
         let row = |entry: &Entry| vec![format!("  {}", entry.name), entry.tables.join(" "), entry.summary.clone()];
-        let mut rows: Vec<_> = family.iter().map(row).collect();
-        if let Some(width) = width {
-            print::fit(&HEADER, &mut rows, width);
-        }
-        out.push_str(&format!("{}\n{}\n", family[0].family, print::columns(&HEADER, &[], &rows)));
+        let rows: Vec<_> = family.iter().map(row).collect();
+        out.push_str(&format!(
+            "{}\n{}\n",
+            family[0].family,
+            print::fitted(&HEADER, &[], &[], &rows, width).with_note()
+        ));
     }
     out.push_str("fenxi list formats NAME shows an example.\n");
     out

@@ -1,5 +1,7 @@
 //! `fenxi label`: what may change of a run: name, tags, remarks, windows and marks.
 
+mod log;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -9,6 +11,7 @@ use super::{
     tag::{self, TagArgs},
     window::{self, WindowArgs},
 };
+use self::log::LogArgs;
 use crate::options::Global;
 
 /// `fenxi label`
@@ -44,6 +47,8 @@ pub enum LabelCommand {
     Window(WindowArgs),
     /// Name a moment in a recording in progress, or in a run
     Mark(MarkArgs),
+    /// Show who changed labels of a run, and when
+    Log(LogArgs),
 }
 
 /// `fenxi label name`
@@ -87,5 +92,6 @@ pub fn run(global: &Global, args: &LabelArgs) -> anyhow::Result<ExitCode> {
         }
         LabelCommand::Window(args) => window::run(global, args),
         LabelCommand::Mark(args) => mark::run(global, args),
+        LabelCommand::Log(args) => log::run(global, args),
     }
 }

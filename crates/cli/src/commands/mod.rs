@@ -98,6 +98,7 @@ commands! {
         list           List(ListArgs)                "List tables, sources, formats, questions, findings …";
     }
     "Tools" {
+        inspect        Inspect(InspectArgs)          "Show how programs were built, and what really serves them";
         fence          Fence(FenceArgs)              "Isolate a process on dedicated CPUs (cpuset), reversibly";
         tamp           Tamp(TampArgs)                "Compress and decompress on all cores, in standard formats";
         format         Format(FormatArgs)            "Write a format: try a description, draft one, check it";

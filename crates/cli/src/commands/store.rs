@@ -1,5 +1,7 @@
 //! `fenxi store`: the store as a whole, and its runs as files.
 
+mod attend;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -12,6 +14,7 @@ use super::{
     rm::{self, RmArgs},
     verify::{self, VerifyArgs},
 };
+use self::attend::AttendArgs;
 use crate::options::Global;
 
 /// `fenxi store`
@@ -25,7 +28,7 @@ $XDG_DATA_HOME/fenxi.
 Examples:
   fenxi store verify
   fenxi store rm @1
-  fenxi store push s3://perf/team
+  fenxi store push ssh:perf-host
   fenxi store export @1 -o oltp.tar.zst    (`fenxi import` reads it)"
 )]
 pub struct StoreArgs {
@@ -43,12 +46,15 @@ pub enum StoreCommand {
     Compact(CompactArgs),
     /// Remove runs
     Rm(RmArgs),
-    /// Copy what is missing to S3-compatible storage or a directory
+    /// Copy what is missing to another host, a server, S3-compatible storage or a directory
     Push(PushArgs),
     /// Fetch runs from there
     Pull(PullArgs),
     /// Export runs to one archive file
     Export(ExportArgs),
+    /// Serve the store to `fenxi store push` and `pull` of another host
+    #[command(hide = true)]
+    Attend(AttendArgs),
 }
 
 /// Does it.
@@ -60,5 +66,6 @@ pub fn run(global: &Global, args: &StoreArgs) -> anyhow::Result<ExitCode> {
         StoreCommand::Push(args) => push::run(global, args),
         StoreCommand::Pull(args) => pull::run(global, args),
         StoreCommand::Export(args) => export::run(global, args),
+        StoreCommand::Attend(args) => attend::run(global, args),
     }
 }

@@ -1,5 +1,8 @@
 //! `fenxi study`.
 
+mod page;
+mod plot;
+
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
@@ -11,8 +14,8 @@ use fenxi_model::Unit;
 use fenxi_source::Root;
 use fenxi_store::Store;
 use fenxi_study::{
-    Asks, Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, Style, check, conduct, finished,
-    made, parse,
+    Asks, Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, check, conduct, finished, made,
+    parse,
 };
 use fs_err as fs;
 use serde_json::json;
@@ -24,6 +27,7 @@ use crate::{
     progress::{StudyLine, plural},
     sources, stores,
 };
+use page::Style;
 
 /// `fenxi study`
 #[derive(Debug, Args)]
@@ -270,7 +274,7 @@ fn dry_run(store: &Store, plan: &StudyPlan, record: &Record, as_json: bool) -> a
 /// Prints what a study came to; without a style, as JSON.
 fn print_report(report: &fenxi_study::Report, style: Option<Style>) -> anyhow::Result<()> {
     let text = match style {
-        Some(style) => fenxi_study::render(report, style),
+        Some(style) => page::render(report, style),
         None => serde_json::to_string(report)? + "\n",
     };
     print::put(print::Form::json_if(style.is_none()), text.as_bytes())

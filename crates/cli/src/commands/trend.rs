@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_compare::{LEAST, Level, Point, Trend, TrendRequest};
+use fenxi_compare::{LEAST, Level, Point, Room, Trend, TrendRequest};
 use fenxi_model::Unit;
 use serde_json::json;
 
@@ -56,7 +56,7 @@ const BEFORE_BAR: f64 = 60.0;
 pub fn run(global: &Global, args: &TrendArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.part.window };
-    let trend = Trend::read(&store, request)?;
+    let trend = Trend::read(&store, request, &Room::default())?;
     // Who chose the runs takes them as one series.
     let groups = if args.only.is_empty() { trend.by_program() } else { vec![(None, trend)] };
     let several = groups.len() > 1;

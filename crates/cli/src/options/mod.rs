@@ -9,6 +9,7 @@ mod hosts;
 mod live;
 mod range;
 mod roll;
+mod travel;
 mod trigger;
 mod values;
 
@@ -26,6 +27,7 @@ pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;
 pub use roll::{RollArgs, with_config};
+pub use travel::{TravelArgs, print_merged};
 pub use trigger::{TriggerArgs, came_true};
 pub use values::{cpu_list, interval, key_value, seconds, size, unknown};
 

@@ -103,7 +103,8 @@ fn findings_say_what_stands_out_and_list_their_rules() {
     assert!(fenxi.ok(&["findings", "--all"]).lines().count() > 25);
     let folder = fenxi.path().join("findings");
     fs_err::create_dir_all(&folder).unwrap();
-    let rule = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- says: {x}\nSELECT run, no_such AS x FROM cpu";
+    let rule =
+        "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- message: {x}\nSELECT run, no_such AS x FROM cpu";
     fs_err::write(folder.join("wrong.sql"), rule).unwrap();
     let message = fenxi.fails(1, &["findings"]);
     assert!(message.contains("wrong.sql: there is no column `no_such`"), "{message}");

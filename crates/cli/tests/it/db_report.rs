@@ -86,6 +86,9 @@ fn is_what_was_done(fenxi: &Fenxi, json: &serde_json::Value) {
         let seconds = fenxi.number(&format!("SELECT max(dt) AS n FROM db WHERE run LIKE '%-{run}-%'"));
         assert!((told * seconds - rows).abs() <= rows / 100.0, "{} of {rows}", told * seconds);
     }
+    assert_eq!(profile["columns"][1]["name"], "difference");
+    let of = |column: usize, period: usize| inserted["cells"][column][period]["value"].as_f64().unwrap();
+    assert_eq!(of(1, 0), of(0, 1) - of(0, 0));
     let statements = json["sections"].as_array().unwrap().iter().find(|s| s["id"] == "statements-calls").unwrap();
     assert!(statements["lines"][0]["text"].as_str().unwrap().starts_with("insert into a"), "{statements}");
 }

@@ -21,6 +21,7 @@ const RATE: f64 = 0.05;
 fn part(all: &Group, places: &[usize]) -> Group {
     Group {
         settings: std::collections::BTreeMap::new(),
+        plans: std::collections::BTreeMap::new(),
         title: String::new(),
         labels: all.labels.clone(),
         runs: places.iter().map(|i| all.runs[*i].clone()).collect(),

@@ -107,7 +107,7 @@ impl Place {
         let head = format!("-- title: {line}\n-- about: {line}\n-- section: cpu\n-- chart: table\n");
         let sql = "SELECT name AS \"c\u{1b}[6n\u{9b}\", name FROM runs\n";
         fs::write(own.join("questions/own.sql"), format!("{head}-- order: 1\n{sql}")).unwrap();
-        let finding = format!("-- title: {line}\n-- severity: warning\n-- section: cpu\n-- says: {line} {{what}}\n");
+        let finding = format!("-- title: {line}\n-- severity: warning\n-- section: cpu\n-- message: {line} {{what}}\n");
         let sql = "SELECT run, host, comm AS what FROM process\n";
         fs::write(own.join("findings/own.sql"), format!("{finding}-- advice: {line}\n{sql}")).unwrap();
         let of_lines = "[[line]]\npattern = '(?<all>.*)'\n[[line.row]]\ntable = 'text'\nvalue = '{all}'\n";

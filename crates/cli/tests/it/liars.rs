@@ -157,6 +157,14 @@ fn liars_of_all_kinds_at_once_take_neither_memory_nor_time() {
 }
 
 #[test]
+fn a_load_of_a_server_that_stays_silent_does_not_begin() {
+    let url = liar(Speaks::Postgres, When::Answer, Lie::Silent);
+    let (fenxi, began) = (Fenxi::new(), Instant::now());
+    let said = fenxi.fails(1, &["load", "run", &url, "-w", "select_only", "--for", "1s"]);
+    assert!(said.contains("no answer in 10 s") && began.elapsed() < Duration::from_secs(25), "{said}");
+}
+
+#[test]
 fn a_password_is_in_no_list_of_processes_once_it_was_read() {
     let fenxi = Fenxi::new();
     let url = liar(Speaks::Postgres, When::Answer, Lie::Silent).replace("secret", "Zq9hunter");

@@ -67,6 +67,17 @@ fn a_damaged_run_does_not_blind_the_others() {
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), "n\n1\n"));
     let said = text(&output.stderr);
     assert!(said.contains("warning: a run is left out") && said.contains("fenxi store verify"), "{said}");
+    // Findings and explanations are of the others, too.
+    let fails = |args: &[&str]| {
+        let output = fenxi.run(args);
+        let (out, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {out}{errors}");
+        assert_eq!(errors.matches("warning: a run is left out").count(), 1, "{args:?}: {errors}");
+        assert!(!out.is_empty() && !errors.contains("error:"), "{args:?}: {out}{errors}");
+    };
+    fails(&["findings", "alpha", "beta"]);
+    fails(&["explain", "alpha", "beta"]);
+    fails(&["explain", "-f", "json", "alpha", "beta"]);
     // Where it is all that was asked for there is no answer.
     let run = damaged.parent().unwrap().file_name().unwrap().to_str().unwrap().trim_start_matches("run=").to_owned();
     let alone = fenxi.run(&["sql", "-o", "csv", "-r", &run, "SELECT count(*) AS n FROM cpu"]);

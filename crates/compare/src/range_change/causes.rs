@@ -231,14 +231,14 @@ fn rows<'a>(known: &CauseInputs<'a>) -> Vec<ChangeRow<'a>> {
             cost: known.roles[n].cost,
             weight: weight(n),
             is_first: !means.is_empty() && first.insert(means),
-            said: said(j, seen, known.moments),
+            summary: summary(j, seen, known.moments),
         }
     };
     order.into_iter().map(&mut row).collect()
 }
 
 /// A change in words: `db.rows_inserted_per_s 1.4 k/s instead of 120/s`.
-fn said(j: &Judged, seen: &Seen, moments: &Moments<'_>) -> String {
+fn summary(j: &Judged, seen: &Seen, moments: &Moments<'_>) -> String {
     let of = j.line.of;
     let unit = if of.table == "metric" { Unit::None } else { of.unit };
     let name = match of.table {
@@ -256,7 +256,7 @@ fn cause(found: &Found) -> Option<Cause> {
     Some(Cause {
         finding: found.finding.name.clone(),
         title: found.finding.title.clone(),
-        says: first.says.clone(),
+        message: first.message.clone(),
         advice: found.finding.advice.clone(),
         kind: found.kind().word().to_owned(),
     })

@@ -37,7 +37,7 @@ asked!(NETWORK, "network.sql", "db");
 
 /// One row of an answer: numbers and words by column.
 #[derive(Clone, Debug, Default)]
-struct Row {
+pub(crate) struct Row {
     numbers: BTreeMap<String, f64>,
     words: BTreeMap<String, String>,
 }
@@ -47,7 +47,7 @@ impl Row {
         self.numbers.get(column).copied()
     }
 
-    fn word(&self, column: &str) -> &str {
+    pub(crate) fn word(&self, column: &str) -> &str {
         self.words.get(column).map_or("", String::as_str)
     }
 
@@ -95,7 +95,7 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
 }
 
 /// A window of a run as a part of it.
-fn part_of(entry: &RunEntry, window: Option<&Window>) -> Option<Part> {
+pub(crate) fn part_of(entry: &RunEntry, window: Option<&Window>) -> Option<Part> {
     let since_begin = |micros: i64| Some(micros.saturating_sub(entry.manifest.start.0));
     window.map(|w| Part { from_us: since_begin(w.start.0), to_us: since_begin(w.end.0) })
 }
@@ -116,7 +116,7 @@ fn answers(
 }
 
 /// The rows of an answer by run.
-fn rows(answer: &Answer) -> BTreeMap<String, Vec<Row>> {
+pub(crate) fn rows(answer: &Answer) -> BTreeMap<String, Vec<Row>> {
     let mut all = vec![Row::default(); answer.n_rows()];
     for column in &answer.columns {
         if column.ty.is_numeric() {

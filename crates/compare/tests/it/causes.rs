@@ -2,7 +2,7 @@
 //! tool, as a step and in bursts; and recordings in which nothing is wrong.
 
 use fenxi_compare::InRange;
-use fenxi_query::{Engine, Finding, SHIPPED_FINDINGS};
+use fenxi_query::{Engine, Expected, Finding, SHIPPED_FINDINGS};
 
 use crate::{
     runs::{Made, Runs},
@@ -87,7 +87,7 @@ fn looked(engine: &Engine, name: &str, from: usize, to: usize) -> InRange {
 }
 
 /// What was reported, the first first, without what is only information.
-fn said(found: &InRange) -> Vec<&str> {
+fn findings(found: &InRange) -> Vec<&str> {
     found.causes.iter().map(|cause| cause.finding.as_str()).collect()
 }
 
@@ -109,9 +109,9 @@ fn causes_in_a_window_are_named_first() {
     let mut wrong = Vec::new();
     for (run, finding) in &expected {
         let found = looked(&engine, run, WINDOW.start, WINDOW.end);
-        if said(&found).first() != Some(finding) {
-            let says: Vec<String> =
-                found.causes.iter().map(|c| format!("\n    {}: {} [{}]", c.finding, c.says, c.kind)).collect();
+        if findings(&found).first() != Some(finding) {
+            let causes: Vec<String> =
+                found.causes.iter().map(|c| format!("\n    {}: {} [{}]", c.finding, c.message, c.kind)).collect();
             let top: Vec<String> = found
                 .changed
                 .iter()
@@ -123,7 +123,7 @@ fn causes_in_a_window_are_named_first() {
                     )
                 })
                 .collect();
-            wrong.push(format!("{run}: expected {finding}, said{}{}", says.concat(), top.concat()));
+            wrong.push(format!("{run}: expected {finding}, found{}{}", causes.concat(), top.concat()));
         }
     }
     let right = expected.len() - wrong.len();
@@ -168,14 +168,14 @@ fn where_nothing_is_wrong_nothing_is_blamed() {
     for (name, _, _, (from, to), may) in cases {
         for names in [Names::Raw, Names::Catalogue] {
             let found = looked(&engine, &format!("{name}, {names:?}"), from, to);
-            let said: Vec<String> = found
+            let all: Vec<String> = found
                 .causes
                 .iter()
                 .filter(|c| Some(c.finding.as_str()) != may)
-                .map(|c| format!("{}: {}", c.finding, c.says))
+                .map(|c| format!("{}: {}", c.finding, c.message))
                 .collect();
-            if !said.is_empty() {
-                wrong.push(format!("{name}, {names:?}: {said:?}"));
+            if !all.is_empty() {
+                wrong.push(format!("{name}, {names:?}: {all:?}"));
             }
         }
     }
@@ -193,9 +193,9 @@ fn a_run_is_compared_with_another_one() {
     let engine = runs.engine();
     let against = |run: usize| InRange::against(&engine, &runs.ids[run], &runs.ids[0], 40).unwrap();
     let found = against(2);
-    assert_eq!(said(&found).first(), Some(&"backup-or-dump"), "{:?}", found.causes);
+    assert_eq!(findings(&found).first(), Some(&"backup-or-dump"), "{:?}", found.causes);
     assert_eq!(found.baseline.as_ref(), Some(&runs.ids[0]));
-    assert_eq!(said(&against(1)), [""; 0], "{:?}", against(1).causes);
+    assert_eq!(findings(&against(1)), [""; 0], "{:?}", against(1).causes);
 }
 
 /// Series of one thing come together, and what cannot follow from fewer transactions before what can.
@@ -231,9 +231,9 @@ fn findings_over_two_periods_speak_on_their_yes_rows_and_are_silent_on_their_no_
         if !finding.periods {
             continue;
         }
-        for silent in [false, true] {
-            if !finding.cases.iter().any(|case| case.silent == silent) {
-                wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
+        for (word, expected) in [("yes", Expected::Found), ("no", Expected::Nothing)] {
+            if !finding.cases.iter().any(|case| case.expected == expected) {
+                wrong.push(format!("{name}: there is no `{word}` row"));
             }
         }
         for (n, case) in finding.cases.iter().enumerate() {
@@ -242,7 +242,7 @@ fn findings_over_two_periods_speak_on_their_yes_rows_and_are_silent_on_their_no_
             cases.push((
                 finding.name.clone(),
                 run,
-                case.silent,
+                case.expected == Expected::Nothing,
                 case.inside.unwrap_or_else(|| panic!("{name}: no rows are inside")),
             ));
         }
@@ -251,9 +251,11 @@ fn findings_over_two_periods_speak_on_their_yes_rows_and_are_silent_on_their_no_
     for (name, run, silent, (from, to)) in &cases {
         let found = looked(&engine, run, *from as usize, *to as usize);
         match (found.causes.iter().find(|cause| cause.finding == *name), silent) {
-            (Some(cause), true) => wrong.push(format!("{run} (no): {}", cause.says)),
-            (None, false) => wrong.push(format!("{run} (yes): silent; {:?}", said(&found))),
-            (Some(cause), false) if cause.says.contains("(unknown)") => wrong.push(format!("{run}: {}", cause.says)),
+            (Some(cause), true) => wrong.push(format!("{run} (no): {}", cause.message)),
+            (None, false) => wrong.push(format!("{run} (yes): silent; {:?}", findings(&found))),
+            (Some(cause), false) if cause.message.contains("(unknown)") => {
+                wrong.push(format!("{run}: {}", cause.message))
+            }
             _ => {}
         }
     }

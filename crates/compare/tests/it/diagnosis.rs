@@ -138,7 +138,7 @@ fn that_there_is_no_bottleneck_is_said_only_where_all_was_seen() {
     });
     assert_eq!(whole.answer.names, Names::Nothing);
     assert_eq!(whole.answer.text, "No bottleneck is seen.");
-    assert!(whole.answer.detail.contains("Most CPU time: gzip (process 7) 100%."), "{:?}", whole.answer);
+    assert!(whole.answer.detail.contains("Most CPU time: gzip (process 7) 0.20 CPU."), "{:?}", whole.answer);
     let without_waits = diagnosed(|run| {
         cpus(run, 20.0, 0.0);
         the_rest(run);
@@ -158,7 +158,7 @@ fn full_cpus_are_said_with_who_fills_them_at_which_priority() {
         the_rest(run);
         works(run, 7, "python3", 168.0, "run");
     });
-    let text = "The CPUs are full (98.0%), 86% of it low priority (nice): python3 (process 7) 100%.";
+    let text = "The CPUs are full (98.0%), 86% of it low priority (nice): python3 (process 7) 1.68 CPU.";
     assert!(nice.answer.text.starts_with(text), "{:?}", nice.answer);
     assert_ne!(nice.answer.names, Names::Bottleneck);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fenxi_analyze::Verdict;
-use fenxi_compare::{Chosen, CompareError, Comparison, Group, Line, Request, SideBySide, summary};
+use fenxi_compare::{Chosen, CompareError, Comparison, Group, Line, Request, Room, SideBySide, summary};
 use fenxi_model::catalog::{cpu, cpu_time, disk, result, text};
 
 use crate::runs::{Made, Runs};
@@ -275,7 +275,7 @@ fn results_of_several_tools_and_series_of_several_hosts_are_kept_apart() {
             run.rows.row(&disk::TABLE, t, 1.0).str(disk::device, "sda").f64(disk::await_ms, usr);
         }
     });
-    let found = summary(&runs.store, &runs.entry(0), AUTO).unwrap();
+    let found = summary(&runs.store, &runs.entry(0), AUTO, &mut Room::default()).unwrap();
     let results: Vec<(&str, f64)> = found.results.iter().map(|(name, o)| (name.as_str(), o.value)).collect();
     assert_eq!(results, [("elapsed", 10.0), ("pgbench tps", 10.0), ("sysbench tps", 20.0)]);
     let of = |column: &str| -> Vec<(&str, f64)> {

@@ -56,7 +56,7 @@ process pid=7 comm=dd cpu=10 write_bytes_per_s=200000000 *30";
 /// The rows as a finding's header has them.
 fn case(rows: &str) -> Case {
     let rows: String = rows.lines().map(|line| format!("-- yes: {line}\n")).collect();
-    let head = "-- title: X\n-- severity: info\n-- section: cpu\n-- says: {run}.\n";
+    let head = "-- title: X\n-- severity: info\n-- section: cpu\n-- message: {run}.\n";
     Finding::parse("x", &format!("{head}{rows}SELECT run FROM runs")).unwrap().cases.remove(0)
 }
 
@@ -158,9 +158,9 @@ fn what_makes_the_service_long_comes_before_the_queue_that_follows_from_it() {
         (queue.kind(), queue.follows_from.clone()),
         (Kind::Symptom, vec!["Commits wait for the log".to_owned()])
     );
-    let says = &queue.outcome.as_ref().unwrap()[0].says;
-    assert!(says.starts_with("8 connections of 53.3 ms serve 150/s, 150/s are offered: 97 "), "{says}");
-    assert!(seen.found("far-server").is_none());
+    let message = &queue.outcome.as_ref().unwrap()[0].message;
+    assert!(message.starts_with("8 connections of 53.3 ms serve 150/s, 150/s are offered: 97 "), "{message}");
+    assert!(seen.found("network-latency").is_none());
 }
 
 #[test]
@@ -180,14 +180,14 @@ fn a_share_of_the_clock_is_no_share_of_what_sessions_spend() {
 }
 
 #[test]
-fn a_server_is_far_only_where_round_trips_hold_the_time() {
+fn network_latency_is_found_only_where_round_trips_hold_the_time() {
     let far = seen(FAR);
-    assert_eq!(far.first(), ("far-server", 80.0, LATENCY.to_owned()));
-    let says = &far.diagnosis.found[0].outcome.as_ref().unwrap()[0].says;
-    assert_eq!(says, "A round trip to far takes 20.0 ms at least, and a transaction of 75.0 ms makes 3 of them.");
+    assert_eq!(far.first(), ("network-latency", 80.0, LATENCY.to_owned()));
+    let message = &far.diagnosis.found[0].outcome.as_ref().unwrap()[0].message;
+    assert_eq!(message, "A round trip to far takes 20.0 ms at least, and a transaction of 75.0 ms makes 3 of them.");
     // Three round trips are all of the service, and the queue has the time.
     let queued = seen(FAR_AND_QUEUED);
-    assert!(queued.found("far-server").is_none(), "{:#?}", queued.diagnosis.found);
+    assert!(queued.found("network-latency").is_none(), "{:#?}", queued.diagnosis.found);
     assert!(queued.share("round trips") <= 0.2 && queued.share(QUEUE) >= 0.79, "{:#?}", queued.split());
 }
 

@@ -1,6 +1,6 @@
 //! Which run stands for a group, and which ones an average is made of.
 
-use fenxi_compare::{Averaging, Outliers, Representative};
+use fenxi_compare::{Averaging, Outliers, Representative, Room};
 
 use crate::runs::Runs;
 
@@ -20,7 +20,7 @@ fn runs(usr: &[f64]) -> Runs {
 #[test]
 fn the_run_nearest_to_all_others_stands_for_them() {
     let runs = runs(&[41.0, 40.0, 90.0, 42.0, 43.0]);
-    let found = Representative::of(&runs.store, &runs.ids, "all").unwrap();
+    let found = Representative::of(&runs.store, &runs.ids, "all", Room::default()).unwrap();
     // Means of 20 s: 45.5, 45, 70, 46, 46.5. Sums of distances: 26.5, 28, 98, 26, 26.5.
     assert_eq!(found.representative, runs.ids[3]);
     let outliers: Vec<&str> = found.runs.iter().filter(|stood| stood.outlier).map(|s| s.name.as_str()).collect();
@@ -36,7 +36,7 @@ fn the_run_nearest_to_all_others_stands_for_them() {
 #[test]
 fn runs_that_differ_only_outside_the_window_are_alike() {
     let runs = runs(&[41.0, 90.0, 42.0]);
-    let found = Representative::of(&runs.store, &runs.ids, "10s..").unwrap();
+    let found = Representative::of(&runs.store, &runs.ids, "10s..", Room::default()).unwrap();
     assert_eq!(found.runs.iter().map(|stood| stood.distance).collect::<Vec<_>>(), [0.0; 3]);
 }
 

@@ -1,6 +1,6 @@
 //! A metric over runs.
 
-use fenxi_compare::{Level, Trend, TrendRequest};
+use fenxi_compare::{Level, Room, Trend, TrendRequest};
 use fenxi_model::{Better, catalog::disk};
 use fenxi_store::AVERAGE;
 
@@ -27,11 +27,11 @@ fn values(trend: &Trend) -> Vec<f64> {
 #[test]
 fn a_change_is_found_where_the_level_is_another() {
     let runs = runs(&[99.0, 100.0, 101.0, 99.0, 100.0, 101.0, 79.0, 80.0, 81.0, 79.0, 80.0, 81.0]);
-    let trend = Trend::read(&runs.store, ALL).unwrap();
+    let trend = Trend::read(&runs.store, ALL, &Room::default()).unwrap();
     assert_eq!(trend.changes, [Level { at: 6, before: 100.0, after: 80.0 }]);
     assert_eq!((trend.unit.as_str(), trend.better, trend.points[0].name.as_str()), ("/s", Better::Higher, "r0"));
     // With nine runs no change is looked for.
-    let last = Trend::read(&runs.store, TrendRequest { last: Some(9), ..ALL }).unwrap();
+    let last = Trend::read(&runs.store, TrendRequest { last: Some(9), ..ALL }, &Room::default()).unwrap();
     assert_eq!((values(&last)[..4].to_vec(), last.changes), (vec![99.0, 100.0, 101.0, 79.0], vec![]));
 }
 
@@ -39,7 +39,7 @@ fn a_change_is_found_where_the_level_is_another() {
 fn every_change_ends_the_level_before() {
     let level = |mean: f64| [-1.0, 1.0, 0.0, -1.0, 1.0, 0.0].map(|off| mean + off);
     let runs = runs(&[level(100.0), level(50.0), level(200.0)].concat());
-    let trend = Trend::read(&runs.store, ALL).unwrap();
+    let trend = Trend::read(&runs.store, ALL, &Room::default()).unwrap();
     let expected = [Level { at: 6, before: 100.0, after: 50.0 }, Level { at: 12, before: 50.0, after: 200.0 }];
     assert_eq!(trend.changes, expected);
 }
@@ -54,7 +54,7 @@ fn runs_are_chosen_by_selectors_and_averages_are_none_of_them() {
     runs.add("other", 10.0, |run| run.result("elapsed", 10.0, "s", "lower"));
     let of = |only: &[&str], last| {
         let only: Vec<String> = only.iter().map(|s| (*s).to_owned()).collect();
-        values(&Trend::read(&runs.store, TrendRequest { only: &only, last, ..ALL }).unwrap())
+        values(&Trend::read(&runs.store, TrendRequest { only: &only, last, ..ALL }, &Room::default()).unwrap())
     };
     assert_eq!(of(&[], None), [1.0, 2.0, 3.0, 4.0]);
     assert_eq!(of(&["parity=odd"], None), [2.0, 4.0]);
@@ -77,7 +77,8 @@ fn a_series_is_followed_by_table_column_and_key_over_its_window() {
             }
         });
     }
-    let of = |metric, window| Trend::read(&runs.store, TrendRequest { metric, window, ..ALL }).unwrap();
+    let of =
+        |metric, window| Trend::read(&runs.store, TrendRequest { metric, window, ..ALL }, &Room::default()).unwrap();
     let trend = of("disk.await_ms[device=sdb]", "all");
     assert_eq!((values(&trend), trend.unit.as_str(), trend.better), (vec![80.0, 110.0], "ms", Better::Lower));
     assert_eq!(values(&of("disk.await_ms[device=sdb]", "5s..")), [30.0, 60.0]);
@@ -88,7 +89,8 @@ fn a_series_is_followed_by_table_column_and_key_over_its_window() {
 #[test]
 fn what_no_run_has_is_an_error_with_what_may_be_meant() {
     let runs = runs(&[1.0]);
-    let error = |metric| Trend::read(&runs.store, TrendRequest { metric, ..ALL }).unwrap_err().to_string();
+    let error =
+        |metric| Trend::read(&runs.store, TrendRequest { metric, ..ALL }, &Room::default()).unwrap_err().to_string();
     assert_eq!(error("result.troughput"), "no run has the metric `result.troughput`; did you mean `throughput`?");
     assert_eq!(error("cpu.user"), "table `cpu` has no numeric column `user`; did you mean `usr`?");
     assert_eq!(error("cpu.usr"), "no run has the metric `cpu.usr`");
@@ -97,7 +99,8 @@ fn what_no_run_has_is_an_error_with_what_may_be_meant() {
 #[test]
 fn a_point_is_written_with_its_milliseconds() {
     let runs = runs(&[1.5]);
-    let trend = Trend::read(&runs.store, TrendRequest { metric: "result.throughput", ..ALL }).unwrap();
+    let trend =
+        Trend::read(&runs.store, TrendRequest { metric: "result.throughput", ..ALL }, &Room::default()).unwrap();
     let json = serde_json::to_value(&trend).unwrap();
     let point = serde_json::json!({
         "run": runs.ids[0].as_str(), "name": "r0", "start_ms": 1_795_269_600_000_i64 + 3_600_000, "value": 1.5,

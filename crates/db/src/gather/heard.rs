@@ -10,6 +10,7 @@ use crate::{
     activity,
     moment::Interval,
     sample::{Sample, Session, some},
+    told::{BySample, add_sampled},
 };
 
 /// An activity, and whose.
@@ -41,9 +42,16 @@ pub struct Heard {
     /// The most sessions that were hidden in one sample.
     pub hidden: usize,
     waits: FxHashMap<Wait, u64>,
+    /// Statements of clients at work.
+    pub statements: BySample,
 }
 
 impl Heard {
+    /// Whether samples were taken and no client was seen at work.
+    pub fn is_quiet(&self) -> bool {
+        self.samples > 0 && self.active == 0 && self.hidden == 0
+    }
+
     /// Adds a sample.
     pub fn add(&mut self, sample: &Sample) {
         self.samples += 1;
@@ -56,6 +64,7 @@ impl Heard {
     fn add_session(&mut self, session: &Session) {
         if session.is_client && activity::is_work(session.activity) {
             self.active += 1;
+            add_sampled(&mut self.statements, session);
         }
         if session.activity == activity::LOCK {
             self.locked += 1;

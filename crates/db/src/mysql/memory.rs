@@ -17,6 +17,8 @@ pub struct Memory {
     pub(super) totals: FxHashMap<Who, FxHashMap<String, f64>>,
     /// Threads of sessions, where only the poller learns them.
     pub(super) tids: FxHashMap<i64, i64>,
+    /// Prepared statements that we executed.
+    pub(super) executed: u32,
     /// A text of the processlist was longer than an answer may be.
     pub(super) has_long_texts: bool,
 }

@@ -6,6 +6,7 @@ mod locks;
 pub mod memory;
 mod metadata;
 pub mod own;
+mod plans;
 mod poller;
 mod readings;
 mod replication;
@@ -67,7 +68,7 @@ impl Product for Mysql {
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
 /// The prefix of each statement, which marks our sessions.
-const MARK: &str = "/* fenxi-db */";
+const MARK: &str = crate::statements::MARK;
 
 /// The database that our sessions are in: no other session uses it, so that the server's statistics by database keep
 /// our statements apart, where comments are dropped.

@@ -12,7 +12,7 @@ use super::{MARK, memory::Who};
 use crate::{client::Client, own_amounts, server::Server};
 
 /// Variables that a session counts for itself. Of all others SHOW SESSION STATUS shows the server's.
-const NAMES: &[&str] = &[
+pub const OF_STATEMENTS: &[&str] = &[
     "Bytes_received",
     "Bytes_sent",
     "Created_tmp_disk_tables",
@@ -66,7 +66,7 @@ impl Own {
         }
         self.due = self.due.saturating_sub(1);
         let mut now = FxHashMap::default();
-        let sql = format!("{MARK} SHOW SESSION STATUS WHERE Variable_name IN ('{}')", NAMES.join("','"));
+        let sql = format!("{MARK} SHOW SESSION STATUS WHERE Variable_name IN ('{}')", OF_STATEMENTS.join("','"));
         let asked = client.each(&sql, &mut |row| {
             if let (Some(name), Some(value)) = (row.text(0), row.f64(1)) {
                 now.insert(name.to_owned(), value);
@@ -94,7 +94,7 @@ impl Own {
 }
 
 /// Counters of statements and of sessions: ours are counted where they are sent.
-const STATEMENTS: &str = "Questions";
+pub const STATEMENTS: &str = "Questions";
 const CONNECTS: &str = "Connections";
 
 /// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they told last

@@ -16,6 +16,7 @@ use super::{
     memory::Who,
     metadata,
     own::{self, Own},
+    plans,
     readings::READINGS,
     replication::Replication,
     sessions::{hides_text, threads_are_seen},
@@ -29,9 +30,11 @@ use crate::{
     gather::Heard,
     moment::Interval,
     observer, own_amounts,
+    plans::Plans,
     reading::About,
     schedule::{Due, Turn},
     server::{Server, ServerError},
+    statements::is_marked,
     task::{Task, Whose},
 };
 
@@ -69,8 +72,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         missing.push(("threads of sessions", "thread_handling is pool-of-threads, where a session has no thread"));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
-    let readings =
-        statements::Statements::of(&having, server.is_asked_once()).into_iter().chain(readings).map(Due::new).collect();
+    let readings = statements::Statements::of(&having, server).into_iter().chain(readings).map(Due::new).collect();
     Ok(Box::new(Mysql {
         server: server.clone(),
         locks: Locks::new(&having),
@@ -82,6 +84,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         readings,
         replication: Replication::default(),
         roster: Roster::default(),
+        plans: Plans::default(),
         replicas: Turn::every(1),
         settings: FxHashMap::default(),
         missing,
@@ -147,6 +150,7 @@ struct Mysql {
     replication: Replication,
     replicas: Turn,
     roster: Roster,
+    plans: Plans,
     locks: Locks,
     /// Settings as they were last read.
     settings: FxHashMap<String, String>,
@@ -182,13 +186,21 @@ impl observer::Poller for Mysql {
         self.own.read(&mut self.client, &self.server)?;
         let round_trip = self.client.ping()?;
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
-            self.status.leave_out(own::added(&self.server, (&self.own_amounts, &own_before), dt));
+            let own = own::added(&self.server, (&self.own_amounts, &own_before), dt);
+            self.status.leave_out(own, heard.is_quiet());
             self.tell_server(&about, dt, round_trip, heard, rows)?;
             self.status.tell(&server, interval.t, dt, rows);
         }
         self.read_roster()?;
         for due in &mut self.readings {
             due.read(&mut self.client, &about, rows)?;
+        }
+        let mut wanted = self.plans.wanted(&self.server, &about, heard);
+        if !wanted.is_empty() {
+            let whom = (&self.server, &mut self.client);
+            let executed = plans::look(whom, &mut wanted, &mut self.plans, (&about, rows))?;
+            self.server.memory().executed += executed;
+            self.own.did_more();
         }
         if heard.locked > 0 {
             self.locks.read(&mut self.client, &about, rows)?;
@@ -244,6 +256,7 @@ impl Mysql {
     /// Notes once that prepared statements are executed where none of them is counted.
     fn note_prepared(&mut self, about: &About<'_>, rows: &mut Rows) {
         let Some(now) = self.status.value("Com_stmt_execute") else { return };
+        let now = now - f64::from(self.server.memory().executed);
         if !self.has_polled {
             self.executed = Some(now);
         } else if self.by_threads && self.executed.take_if(|before| now > *before).is_some() {
@@ -306,8 +319,7 @@ impl Mysql {
             if let Some(number) = row.i64(1) {
                 tids.insert(number, i64::from(id));
             }
-            let is_own = row.i64(1).is_some_and(|number| own.contains(&number))
-                || row.text(4).is_some_and(|text| text.starts_with(MARK));
+            let is_own = row.i64(1).is_some_and(|number| own.contains(&number)) || row.text(4).is_some_and(is_marked);
             let whose = if is_own {
                 Whose::Own
             } else if row.i64(1).is_some() && !user.is_empty() && user != "system user" && row.text(3) != Some("Daemon")

@@ -18,7 +18,7 @@ use crate::{
     observer,
     sample::{Sample, Session, cut, put},
     server::{Server, ServerError},
-    statements::Text,
+    statements::{Text, is_marked},
 };
 
 /// How many texts of statements are known at a time.
@@ -132,7 +132,7 @@ impl observer::Sampler for Sampler {
             let transaction = transactions.of(number);
             executes |= command == "Execute";
             let is_idle = matches!(command, "Sleep" | "Daemon") && transaction.is_none();
-            if is_idle || own.contains(&number) || text.starts_with(MARK) {
+            if is_idle || own.contains(&number) || is_marked(text) {
                 return;
             }
             let session = into.add();
@@ -162,6 +162,11 @@ impl observer::Sampler for Sampler {
             let is_whole = !is_cut || text.len() < SHORT;
             if is_whole && !text.is_empty() {
                 session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());
+                if text.len() < TEXT
+                    && let Some(statement) = &session.statement
+                {
+                    self.server.told().keep_example(&statement.digest, text, &session.database);
+                }
             }
         });
         if let Err(error) = read {
@@ -186,7 +191,7 @@ impl observer::Sampler for Sampler {
 pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
     move |values| {
         if let Some(Some(text)) = values.get_mut(place) {
-            *text = if text.starts_with(MARK) { MARK.to_owned() } else { normal(text).form.clone() };
+            *text = if is_marked(text) { MARK.to_owned() } else { normal(text).form.clone() };
         }
     }
 }

@@ -8,13 +8,15 @@ use fenxi_model::{Rows, catalog::db_statement, statement::Quotes};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::{HOME, MARK};
+use super::{HOME, MARK, plans};
 use crate::{
     client::Client,
     number::Number,
     reading::{About, Active, Having},
     sample::cut,
-    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, make_room, tell},
+    server::Server,
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
+    told::heavy,
 };
 
 /// The view.
@@ -57,12 +59,12 @@ pub struct Statements {
     has_last: bool,
     /// All texts are asked for, as those that are new are not known yet.
     at_once: bool,
+    server: Server,
 }
 
 impl Statements {
     /// Of a server that has these columns; None when it lacks the view.
-    /// `at_once`: texts cannot be asked for later.
-    pub fn of(having: &Having, at_once: bool) -> Option<Box<dyn Active>> {
+    pub fn of(having: &Having, server: &Server) -> Option<Box<dyn Active>> {
         let found: Vec<_> = found(COLUMNS, VIEW, having).collect();
         if found.get(1).is_none_or(|(_, name)| *name != "SUM_TIMER_WAIT") {
             return None;
@@ -80,7 +82,8 @@ impl Statements {
             texts: FxHashMap::default(),
             seen: FxHashMap::default(),
             has_last: false,
-            at_once,
+            at_once: server.is_asked_once(),
+            server: server.clone(),
         }))
     }
 
@@ -107,9 +110,7 @@ impl Statements {
         let texts = &mut self.texts;
         client.each(&sql, &mut |row| {
             if let (Some(digest), Some(text)) = (row.text(0), row.text(1)) {
-                texts
-                    .entry(digest.into())
-                    .or_insert_with(|| Text::of(&plain(cut(text, TEXT)), Quotes::Backslash, text.len() >= TEXT));
+                texts.entry(digest.into()).or_insert_with(|| normal(text));
             }
         })?;
         Ok(())
@@ -134,7 +135,7 @@ impl Active for Statements {
         let mut new: Vec<Box<str>> = Vec::new();
         let mut now: FxHashMap<Box<str>, Seen> = FxHashMap::default();
         let mut went_back = 0_u32;
-        let Statements { sql, columns, seen, texts, has_last, .. } = self;
+        let Statements { sql, columns, seen, texts, .. } = self;
         client.each_again(sql, &mut |row| {
             // A row of other columns than those that were asked for is none.
             if row.len() != 3 + columns.len() {
@@ -148,7 +149,8 @@ impl Active for Statements {
             // Whatever began to count anew has done so within the interval.
             let same = last.filter(|last| *last.since == *since && went_on(&values, &last.values));
             went_back += u32::from(last.is_some() && same.is_none());
-            if *has_last && same.is_none_or(|same| same.values != values) {
+            // Of the first reading the shares of all that was counted so far.
+            if same.is_none_or(|same| same.values != values) {
                 if !id.is_empty() && !texts.contains_key(id) {
                     new.push(id.into());
                 }
@@ -170,7 +172,9 @@ impl Active for Statements {
         } else {
             self.learn(client, &new)?;
         }
-        if let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first) {
+        let dt = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first);
+        self.server.told().read(heavy(&grown, &self.texts, PS, dt.unwrap_or(1.0)));
+        if let Some(dt) = dt {
             tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }
         Ok(())
@@ -180,6 +184,17 @@ impl Active for Statements {
         self.seen.clear();
         self.has_last = false;
     }
+}
+
+/// A digest's text in normal form. What we prepare and execute is our own.
+fn normal(text: &str) -> Text {
+    let is_own = ["PREPARE", "EXECUTE", "DEALLOCATE PREPARE"].iter().any(|word| {
+        text.strip_prefix(word).is_some_and(|rest| rest.trim_start_matches([' ', '`']).starts_with(plans::NAME))
+    });
+    if is_own {
+        return Text { digest: OWN.to_owned(), form: OWN.to_owned() };
+    }
+    Text::of(&plain(cut(text, TEXT)), Quotes::Backslash, text.len() >= TEXT)
 }
 
 /// Whether no counter went back.

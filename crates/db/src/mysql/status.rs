@@ -11,7 +11,7 @@ use fenxi_model::{
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::MARK;
+use super::{MARK, own};
 use crate::client::Client;
 use crate::number::Number;
 
@@ -126,6 +126,8 @@ pub struct Status {
     last: FxHashMap<String, Number>,
     /// What our own sessions add to counters in an interval.
     own: FxHashMap<String, f64>,
+    /// Nobody but our own sessions was seen at work in it.
+    is_quiet: bool,
 }
 
 impl Status {
@@ -156,8 +158,8 @@ impl Status {
     }
 
     /// What our own sessions added to counters in the next reported interval.
-    pub fn leave_out(&mut self, own: FxHashMap<String, f64>) {
-        self.own = own;
+    pub fn leave_out(&mut self, own: FxHashMap<String, f64>, is_quiet: bool) {
+        (self.own, self.is_quiet) = (own, is_quiet);
     }
 
     /// The value of a variable.
@@ -191,7 +193,16 @@ impl Status {
     }
 
     fn grown_without_own(&self, name: &str) -> Option<f64> {
-        self.grown(name).map(|grown| (grown - self.own.get(name).unwrap_or(&0.0)).max(0.0))
+        let rest = |name: &str| self.grown(name).map(|grown| (grown - self.own.get(name).unwrap_or(&0.0)).max(0.0));
+        // Our statements are counted exactly but for one that was under way, what they add to other counters is not: where there were no
+        // others it was ours.
+        if own::OF_STATEMENTS.contains(&name)
+            && self.is_quiet
+            && rest(own::STATEMENTS).is_some_and(|others| others <= 1.0)
+        {
+            return self.grown(name).map(|_| 0.0);
+        }
+        rest(name)
     }
 
     fn went_back(&self, name: &str) -> bool {

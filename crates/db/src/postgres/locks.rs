@@ -21,7 +21,7 @@ pub fn statement(having: &Having) -> String {
         "NULL"
     };
     format!(
-        "{MARK} SELECT w.pid, b.pid, w.locktype, w.mode, h.mode, h.granted, d.datname, \
+        "SELECT {MARK} w.pid, b.pid, w.locktype, w.mode, h.mode, h.granted, d.datname, \
          CASE WHEN d.datname = current_database() THEN coalesce(w.relation, t.relation)::regclass::text END, {waited} \
          FROM pg_lock_status() w JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b(pid) ON true \
          LEFT JOIN pg_lock_status() h ON coalesce(h.pid, 0) = b.pid \

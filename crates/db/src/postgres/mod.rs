@@ -4,6 +4,7 @@ pub mod activity;
 mod locks;
 pub mod memory;
 pub mod own;
+mod plans;
 mod poller;
 mod readings;
 mod relations;
@@ -67,8 +68,12 @@ impl Product for Postgres {
 const SHARES: &str = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
                       and the pooler's own database `pgbouncer` to see who waits in it";
 
-/// The prefix of each statement, which marks ours in the server's own statistics.
-const MARK: &str = "/* fenxi-db */";
+/// What stands behind the first word of each statement and marks ours in the server's own statistics: PostgreSQL 18 drops comments
+/// before a statement there.
+const MARK: &str = crate::statements::MARK;
+
+/// The name of the statement that is prepared to be explained.
+const PREPARED: &str = "fenxi_db";
 
 /// Settings of the poller's own sessions, where the server has them: nothing waits for long, nothing is changed, and no
 /// answer depends on how the server or the user is set up.
@@ -99,7 +104,7 @@ fn settle(client: &mut Client) -> Result<(), ClientError> {
     let names: Vec<_> = SETTINGS.iter().map(|(name, _)| format!("'{name}'")).collect();
     // What only a superuser may set is left as it is.
     let sql = format!(
-        "{MARK} SELECT pg_catalog.lower(name) FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) IN ({}) AND (context = 'user' OR \
+        "SELECT {MARK} pg_catalog.lower(name) FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) IN ({}) AND (context = 'user' OR \
          (context = 'superuser' AND pg_catalog.current_setting('is_superuser') = 'on'))",
         names.join(", ")
     );
@@ -109,7 +114,7 @@ fn settle(client: &mut Client) -> Result<(), ClientError> {
         .filter(|(name, _)| allowed.iter().any(|a| a == name))
         .map(|(name, value)| format!("pg_catalog.set_config('{name}', '{value}', false)"))
         .collect();
-    client.run(&format!("{MARK} SELECT {}", set.join(", ")))?;
+    client.run(&format!("SELECT {MARK} {}", set.join(", ")))?;
     Ok(())
 }
 
@@ -125,7 +130,7 @@ fn shares_sessions(
     client: &mut Client,
     connect: &dyn Fn() -> Result<Client, ClientError>,
 ) -> Result<bool, ClientError> {
-    let number = |client: &mut Client| client.number(&format!("{MARK} SELECT pg_catalog.pg_backend_pid()"));
+    let number = |client: &mut Client| client.number(&format!("SELECT {MARK} pg_catalog.pg_backend_pid()"));
     let first = number(client)?;
     if first == Some(i64::from(client.about().number)) {
         return Ok(false);
@@ -150,7 +155,7 @@ pub fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientErro
     let mut having = Having::default();
     let list: Vec<_> = wanted.iter().map(|view| format!("'{view}'")).collect();
     let sql = format!(
-        "{MARK} SELECT w.view, a.attname FROM unnest(ARRAY[{}]) AS w(view) JOIN pg_attribute a ON a.attrelid = to_regclass(w.view) \
+        "SELECT {MARK} w.view, a.attname FROM unnest(ARRAY[{}]) AS w(view) JOIN pg_attribute a ON a.attrelid = to_regclass(w.view) \
          AND a.attnum > 0 AND NOT a.attisdropped",
         list.join(", ")
     );
@@ -161,7 +166,7 @@ pub fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientErro
         }
     })?;
     having.views = views;
-    let sql = format!("{MARK} SELECT name FROM pg_settings WHERE setting = 'on'");
+    let sql = format!("SELECT {MARK} name FROM pg_settings WHERE setting = 'on'");
     client.each(&sql, &mut |row| having.on.extend(row.text(0).map(str::to_owned)))?;
     Ok(having)
 }
@@ -172,7 +177,7 @@ pub fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientErro
 /// When the server refuses, or the connection is lost.
 pub fn extension(client: &mut Client, name: &str) -> Result<Option<String>, ClientError> {
     let sql = format!(
-        "{MARK} SELECT quote_ident(n.nspname) || '.{name}' FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
+        "SELECT {MARK} quote_ident(n.nspname) || '.{name}' FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
          WHERE e.extname = '{name}'"
     );
     let mut found = None;

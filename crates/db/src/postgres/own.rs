@@ -106,7 +106,7 @@ pub fn publish(client: &mut Client) -> Result<(), ClientError> {
         return Ok(());
     }
     if can_tell(client) && !client.tally().is_unknown() {
-        match client.each_again(&format!("{MARK} SELECT {TELL}"), &mut |_| ()) {
+        match client.each_again(&format!("SELECT {MARK} {TELL}"), &mut |_| ()) {
             Err(error) if error.is_refusal() => client.tally().give_up(),
             done => _ = done?,
         }

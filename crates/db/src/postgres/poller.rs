@@ -6,7 +6,7 @@ use fenxi_model::{Rows, catalog::db};
 use fenxi_wire::client::ClientError;
 
 use super::{
-    MARK, extension, having, locks, own,
+    MARK, extension, having, locks, own, plans,
     readings::{DATABASES, READINGS},
     relations, resets,
     roster::Roster,
@@ -20,6 +20,7 @@ use crate::{
     moment::Interval,
     number::Number,
     observer,
+    plans::Plans,
     reading::{About, Active, Having, Ready},
     schedule::{Due, Turn},
     server::{Server, ServerError},
@@ -71,6 +72,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         locks: locks::statement(&having),
         relations: Relations { of: Vec::new(), turn: Turn::every(SELDOM_S) },
         statements,
+        plans: Default::default(),
         vitals: Vitals::default(),
         settings: Settings::default(),
         client,
@@ -112,7 +114,7 @@ fn find_statements(server: &Server, client: &mut Client) -> Result<Option<Seen>,
         other = Some(usual);
     }
     let seen = seen.map(|(statements, has_info)| {
-        let evicted = has_info.then(|| format!("{MARK} SELECT dealloc FROM {}_info", statements.view()));
+        let evicted = has_info.then(|| format!("SELECT {MARK} dealloc FROM {}_info", statements.view()));
         Seen { other, statements, turn: Turn::every(SELDOM_S), evicted }
     });
     Ok(seen)
@@ -143,6 +145,7 @@ struct Postgres {
     statements: Option<Seen>,
     relations: Relations,
     locks: String,
+    plans: (Plans, plans::Texts),
     vitals: Vitals,
     settings: Settings,
     /// What cannot be seen, to be noted once.
@@ -188,6 +191,7 @@ impl observer::Poller for Postgres {
             let read = locks::read(&mut self.client, &self.locks, &about, &self.roster, statements, rows);
             noted(read, "locks", &server, rows)?;
         }
+        self.look_at_plans(&about, heard, rows)?;
         self.read_relations(&about, rows)?;
         if self.hurries || !self.has_polled {
             let read = self.settings.read(&mut self.client, &server, interval.t, rows);
@@ -253,7 +257,7 @@ impl Postgres {
     /// When the server began, whether it is a standby, and how far its log is.
     fn read_vitals(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
         let sql = format!(
-            "{MARK} SELECT pg_postmaster_start_time(), pg_is_in_recovery(), \
+            "SELECT {MARK} pg_postmaster_start_time(), pg_is_in_recovery(), \
              CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'"
         );
         let mut vitals = Vitals::default();
@@ -295,7 +299,8 @@ impl Postgres {
         }
         if let Some(databases) = self.databases.as_mut().filter(|_| !is_short) {
             let mut ledger = self.server.ledger();
-            databases.leave_out(self.server.own_amounts(|| ledger.amounts()));
+            databases
+                .leave_out(self.server.own_amounts(|| ledger.amounts()), heard.is_quiet() && self.roster.active == 0);
             databases.read(&mut self.client, about, rows)?;
         }
         if heard.hidden > 0 && !std::mem::replace(&mut self.has_noted_hidden, true) {
@@ -345,6 +350,28 @@ impl Postgres {
         Ok(())
     }
 
+    /// Plans of the statements whose time moved.
+    fn look_at_plans(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        let (plans, texts) = &mut self.plans;
+        if let Some(heavy) = self.statements.as_mut().and_then(|seen| seen.statements.heavy.take()) {
+            self.server.told().read(heavy);
+        } else if self.statements.is_some() {
+            return Ok(());
+        }
+        let mut wanted = plans.wanted(&self.server, about, heard);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if self.having.has("pg_stat_activity", "query_id") {
+            plans::find_examples(&mut self.client, &self.server, &mut wanted)?;
+        }
+        if let Some(Seen { other, statements, .. }) = &mut self.statements {
+            texts.learn(other.as_mut().unwrap_or(&mut self.client), statements.view(), &wanted)?;
+        }
+        plans::look(&self.server, &wanted, texts, plans, (about, rows));
+        Ok(())
+    }
+
     fn read_relations(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
         let Some(interval) = self.relations.turn.take(about) else { return Ok(()) };
         let about = About { interval, ..*about };
@@ -373,7 +400,7 @@ impl Postgres {
     fn connect_databases(&mut self, server: &str, rows: &mut Rows) -> Result<(), ClientError> {
         let mut names = Vec::new();
         let sql = format!(
-            "{MARK} SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate \
+            "SELECT {MARK} datname FROM pg_database WHERE datallowconn AND NOT datistemplate \
              AND has_database_privilege(datname, 'CONNECT') ORDER BY datname = current_database() DESC, datname"
         );
         self.client.each(&sql, &mut |row| names.extend(row.text(0).map(str::to_owned)))?;

@@ -35,9 +35,9 @@ pub static READINGS: &[&dyn AnyReading] = &[
 pub static DATABASES: Reading<db::Schema> = Reading {
     name: "databases",
     view: "pg_stat_database",
-    rules: Rules { movers_only: true, ..Rules::PLAIN },
+    rules: Rules { movers_only: true, work: &["xact_commit", "xact_rollback"], ..Rules::PLAIN },
     at_end: None,
-    from: "pg_stat_database s LEFT JOIN pg_database d ON d.oid = s.datid",
+    from: "pg_stat_database s LEFT JOIN pg_database d ON d.oid = s.datid ORDER BY s.datid DESC",
     key: "s.datid",
     every_s: 1,
     table: &db::TABLE,

@@ -35,7 +35,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
 /// What tables occupy beyond their rows, packed as the fill factor lets them: pages and rows by the last VACUUM or ANALYZE,
 /// widths of columns by the last ANALYZE. A row is its header, the bitmap of NULLs, its columns with half an alignment for
 /// each that has one, and its place in the page. A table of which not all columns are known to us has no estimate.
-const FREE: &str = "/* fenxi-db */ SELECT t.oid, greatest(0, t.pages - ceil(t.reltuples * (4 + 8 * ceil((24 + t.width) / 8)) \
+const FREE: &str = "SELECT /* fenxi-db */ t.oid, greatest(0, t.pages - ceil(t.reltuples * (4 + 8 * ceil((24 + t.width) / 8)) \
          / (t.fill * (t.block - 24)))) * t.block \
      FROM (SELECT c.oid, c.relpages::float8 AS pages, c.reltuples::float8 AS reltuples, current_setting('block_size')::float8 AS block, \
          coalesce((SELECT option_value::float8 / 100 FROM pg_options_to_table(c.reloptions) WHERE option_name = 'fillfactor'), 1) AS fill, \

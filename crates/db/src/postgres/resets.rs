@@ -36,20 +36,19 @@ pub fn reading(view: &str) -> Option<&'static str> {
 pub fn resets(client: &mut Client) -> Result<BTreeMap<String, String>, ClientError> {
     let views: Vec<_> = VIEWS.iter().map(|(view, _)| *view).collect();
     let having = having(client, &views)?;
-    let mut statements = vec![
-        "SELECT 'database/' || datid || '/' || coalesce(datname, ''), stats_reset FROM pg_stat_database".to_owned(),
-    ];
+    let mut statements =
+        vec!["'database/' || datid || '/' || coalesce(datname, ''), stats_reset FROM pg_stat_database".to_owned()];
     let there = views.into_iter().filter(|view| having.has(view, "stats_reset"));
-    statements.extend(there.map(|view| format!("SELECT '{view}', max(stats_reset) FROM {view}")));
+    statements.extend(there.map(|view| format!("'{view}', max(stats_reset) FROM {view}")));
     if let Some(view) = extension(client, STATEMENTS.trim_end_matches("_info"))? {
         let info = format!("{view}_info");
         if super::having(client, &[&info])?.has(&info, "stats_reset") {
-            statements.push(format!("SELECT '{STATEMENTS}', stats_reset FROM {info}"));
+            statements.push(format!("'{STATEMENTS}', stats_reset FROM {info}"));
         }
     }
     let mut all = BTreeMap::new();
     for sql in statements {
-        let asked = client.each(&format!("{MARK} {sql}"), &mut |row| {
+        let asked = client.each(&format!("SELECT {MARK} {sql}"), &mut |row| {
             if let (Some(what), Some(when)) = (row.text(0), row.text(1)) {
                 all.insert(what.to_owned(), when.to_owned());
             }
@@ -69,11 +68,11 @@ pub fn resets(client: &mut Client) -> Result<BTreeMap<String, String>, ClientErr
 pub fn identity(client: &mut Client) -> Result<(BTreeMap<String, String>, Option<f64>), ClientError> {
     let mut known = BTreeMap::new();
     for sql in [
-        "SELECT name, setting FROM pg_settings WHERE name IN ('port', 'data_directory')",
-        "SELECT 'started', pg_postmaster_start_time()::text",
-        "SELECT 'system_identifier', (pg_control_system()).system_identifier::text",
+        "name, setting FROM pg_settings WHERE name IN ('port', 'data_directory')",
+        "'started', pg_postmaster_start_time()::text",
+        "'system_identifier', (pg_control_system()).system_identifier::text",
     ] {
-        let asked = client.each(&format!("{MARK} {sql}"), &mut |row| {
+        let asked = client.each(&format!("SELECT {MARK} {sql}"), &mut |row| {
             if let (Some(name), Some(value)) = (row.text(0), row.text(1)) {
                 known.insert(name.to_owned(), value.to_owned());
             }
@@ -84,6 +83,6 @@ pub fn identity(client: &mut Client) -> Result<(BTreeMap<String, String>, Option
         }
     }
     let mut clock = None;
-    client.each(&format!("{MARK} SELECT extract(epoch FROM clock_timestamp())"), &mut |row| clock = row.f64(0))?;
+    client.each(&format!("SELECT {MARK} extract(epoch FROM clock_timestamp())"), &mut |row| clock = row.f64(0))?;
     Ok((known, clock))
 }

@@ -55,7 +55,7 @@ impl Roster {
     pub fn new(has_query_ids: bool) -> Roster {
         let id = if has_query_ids { "query_id" } else { "NULL" };
         let sql = format!(
-            "{MARK} SELECT pid, backend_type, state, wait_event_type, application_name, \
+            "SELECT {MARK} pid, backend_type, state, wait_event_type, application_name, \
              extract(epoch FROM clock_timestamp() - xact_start), extract(epoch FROM clock_timestamp() - state_change), {id}, \
              age(backend_xmin), pid = pg_backend_pid() FROM pg_stat_get_activity(NULL) ORDER BY pid LIMIT 10000"
         );

@@ -24,9 +24,10 @@ use super::{
 use crate::{
     client::Client,
     observer,
-    sample::{Sample, cut, put},
+    sample::{Sample, Session, cut, put},
     server::{APPLICATION, Server, ServerError},
     statements::{TEXT, Text},
+    told::is_planned,
 };
 
 /// How many texts of statements are known at a time.
@@ -91,7 +92,10 @@ impl observer::Sampler for Sampler {
             None => self.sessions.sample(&mut self.client, into).map_err(LookError::from),
         };
         match seen {
-            Ok(()) if done(&self.client) == before => return Ok(()),
+            Ok(()) if done(&self.client) == before => {
+                self.sessions.tell_examples(&self.server, into);
+                return Ok(());
+            }
             Ok(()) => {}
             Err(LookError::Client(error)) => return Err(error),
             // A server that is gone does not answer either.
@@ -102,6 +106,7 @@ impl observer::Sampler for Sampler {
                 self.server.caution(&asked(&why));
             }
         }
+        self.sessions.tell_examples(&self.server, into);
         if self.published.elapsed() >= PUBLISHES
             && let Some(_ledger) = self.server.free_ledger()
         {
@@ -142,13 +147,15 @@ struct Sessions {
     users: FxHashMap<String, String>,
     /// Statements in normal form, by the server's number for them, or by their text.
     texts: FxHashMap<Box<str>, Arc<Text>>,
+    /// Texts that are new, as sessions have them.
+    new: Vec<(Arc<Text>, String)>,
 }
 
 impl Sessions {
     fn new(client: &mut Client) -> Result<Sessions, ClientError> {
         let mut columns = Vec::new();
         let sql = format!(
-            "{MARK} SELECT unnest(proargnames) FROM pg_proc WHERE proname = 'pg_stat_get_activity' AND pronamespace = 'pg_catalog'::regnamespace"
+            "SELECT {MARK} unnest(proargnames) FROM pg_proc WHERE proname = 'pg_stat_get_activity' AND pronamespace = 'pg_catalog'::regnamespace"
         );
         client.each(&sql, &mut |row| columns.extend(row.text(0).map(str::to_owned)))?;
         let has = |name: &str| columns.iter().any(|column| column == name);
@@ -157,7 +164,7 @@ impl Sessions {
         let text = if has_ids { "NULL" } else { "left(query, 4096)" };
         let age = |column: &str| format!("extract(epoch FROM clock_timestamp() - {column})");
         let sql = format!(
-            "{MARK} SELECT a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
+            "SELECT {MARK} a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
              backend_type, {transaction}, {statement}, {changed}, {begun}, age(backend_xmin), {text} FROM pg_stat_get_backend_idset() AS i(id), \
              LATERAL pg_stat_get_activity(pg_stat_get_backend_pid(i.id)) AS a WHERE {OTHERS} AND {CANDIDATES} \
              AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
@@ -176,17 +183,17 @@ impl Sessions {
             databases: FxHashMap::default(),
             users: FxHashMap::default(),
             texts: FxHashMap::default(),
+            new: Vec::new(),
         };
         sessions.learn_names(client)?;
         Ok(sessions)
     }
 
     fn learn_names(&mut self, client: &mut Client) -> Result<(), ClientError> {
-        for (sql, into) in [
-            ("SELECT oid, datname FROM pg_database", &mut self.databases),
-            ("SELECT oid, rolname FROM pg_roles", &mut self.users),
-        ] {
-            client.each(&format!("{MARK} {sql}"), &mut |row| {
+        for (sql, into) in
+            [("oid, datname FROM pg_database", &mut self.databases), ("oid, rolname FROM pg_roles", &mut self.users)]
+        {
+            client.each(&format!("SELECT {MARK} {sql}"), &mut |row| {
                 if let (Some(oid), Some(name)) = (row.text(0), row.text(1)) {
                     into.insert(oid.to_owned(), name.to_owned());
                 }
@@ -197,7 +204,7 @@ impl Sessions {
 
     fn sample(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let (mut strangers, mut unknown) = (false, false);
-        let Sessions { sql, has_ids, databases, users, texts } = self;
+        let Sessions { sql, has_ids, databases, users, texts, new } = self;
         client.each_hidden_again(sql, &hides_text(at::TEXT), &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
@@ -247,7 +254,8 @@ impl Sessions {
                 session.statement = texts.get(session.query_id.as_str()).cloned();
                 unknown |= session.statement.is_none() && !session.query_id.is_empty();
             } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
-                session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());
+                session.statement =
+                    Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| learned(text, new)).clone());
             }
         })?;
         if unknown {
@@ -281,7 +289,8 @@ impl Sessions {
                 continue;
             };
             let key = if self.has_ids { session.query_id.as_str() } else { text };
-            session.statement = Some(self.texts.entry(key.into()).or_insert_with(|| normal(text)).clone());
+            session.statement =
+                Some(self.texts.entry(key.into()).or_insert_with(|| learned(text, &mut self.new)).clone());
         }
         if is_unknown && looker.may_ask() {
             self.learn_statements(client, into)?;
@@ -292,6 +301,17 @@ impl Sessions {
         Ok(())
     }
 
+    /// Lets plans be asked for of texts that are new.
+    fn tell_examples(&mut self, server: &Server, sample: &Sample) {
+        for (statement, text) in self.new.drain(..) {
+            let is_its =
+                |session: &&Session| session.statement.as_ref().is_some_and(|its| its.digest == statement.digest);
+            if let Some(session) = sample.sessions().iter().find(is_its) {
+                server.told().keep_example(&statement.digest, &text, &session.database);
+            }
+        }
+    }
+
     /// Asks for the texts of statements whose numbers are new, and completes the sample.
     fn learn_statements(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let mut pids = String::new();
@@ -300,12 +320,12 @@ impl Sessions {
             pids.push_str(&session.number.to_string());
         }
         let sql = format!(
-            "{MARK} SELECT query_id, left(query, 4096) FROM pg_stat_get_activity(NULL) WHERE query_id IS NOT NULL AND pid IN ({pids})"
+            "SELECT {MARK} query_id, left(query, 4096) FROM pg_stat_get_activity(NULL) WHERE query_id IS NOT NULL AND pid IN ({pids})"
         );
         client.each_hidden(&sql, &hides_text(1), &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
                 let id = cut(id, TEXT);
-                self.texts.entry(id.into()).or_insert_with(|| normal(text));
+                self.texts.entry(id.into()).or_insert_with(|| learned(text, &mut self.new));
             }
         })?;
         for session in into.sessions_mut().iter_mut().filter(|s| s.statement.is_none()) {
@@ -315,20 +335,29 @@ impl Sessions {
     }
 }
 
+/// As [`normal`], of a text that is new: a whole one is an example of its statement.
+fn learned(text: &str, new: &mut Vec<(Arc<Text>, String)>) -> Arc<Text> {
+    let form = normal(text);
+    if !is_cut(text) && is_planned(text) {
+        new.push((Arc::clone(&form), text.to_owned()));
+    }
+    form
+}
+
 /// A statement as a session says it, in normal form.
 fn normal(text: &str) -> Arc<Text> {
     Arc::new(Text::of(cut(text, TEXT), Quotes::Standard, is_cut(text)))
 }
 
 /// Whether a text was cut, by the server (`track_activity_query_size`) or by us.
-fn is_cut(text: &str) -> bool {
+pub fn is_cut(text: &str) -> bool {
     text.len() >= 1023 && matches!(text.len(), 1023 | 2047 | 4095..)
 }
 
 /// Whether the server gives statements numbers: `auto` does when a module asks for them.
 fn computes_ids(client: &mut Client) -> Result<bool, ClientError> {
     let sql = format!(
-        "{MARK} SELECT setting = 'on' OR (setting = 'auto' AND EXISTS (SELECT FROM pg_settings WHERE name = 'pg_stat_statements.max')) \
+        "SELECT {MARK} setting = 'on' OR (setting = 'auto' AND EXISTS (SELECT FROM pg_settings WHERE name = 'pg_stat_statements.max')) \
          FROM pg_settings WHERE name = 'compute_query_id'"
     );
     let mut computes = false;

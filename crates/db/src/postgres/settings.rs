@@ -24,12 +24,12 @@ struct Setting<'a> {
 }
 
 /// What the server is.
-const SERVER: &str = "SELECT 'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
+const SERVER: &str = "'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
     UNION ALL SELECT 'in_recovery', pg_is_in_recovery()::text UNION ALL SELECT 'started', pg_postmaster_start_time()::text \
     UNION ALL SELECT 'timeline', (pg_control_checkpoint()).timeline_id::text \
     UNION ALL SELECT 'system_identifier', (pg_control_system()).system_identifier::text";
 /// As above, without what only members of pg_monitor may ask.
-const SERVER_FOR_ALL: &str = "SELECT 'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
+const SERVER_FOR_ALL: &str = "'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
     UNION ALL SELECT 'in_recovery', pg_is_in_recovery()::text UNION ALL SELECT 'started', pg_postmaster_start_time()::text";
 
 impl Settings {
@@ -62,16 +62,16 @@ impl Settings {
                 tell(&Setting { name, value, unit: None, origin: "server", built_in: None, pending: None });
             }
         };
-        match client.each(&format!("{MARK} {SERVER}"), &mut |row| own(row, &mut tell)) {
+        match client.each(&format!("SELECT {MARK} {SERVER}"), &mut |row| own(row, &mut tell)) {
             Err(error) if error.is_refusal() => {
-                client.each(&format!("{MARK} {SERVER_FOR_ALL}"), &mut |row| own(row, &mut tell))?;
+                client.each(&format!("SELECT {MARK} {SERVER_FOR_ALL}"), &mut |row| own(row, &mut tell))?;
             }
             other => {
                 other?;
             }
         }
         let sql = format!(
-            "{MARK} SELECT name, setting, unit, source, boot_val, pending_restart FROM pg_settings ORDER BY name"
+            "SELECT {MARK} name, setting, unit, source, boot_val, pending_restart FROM pg_settings ORDER BY name"
         );
         client.each_hidden(&sql, &hide, &mut |row| {
             // Our own session's settings are no one else's.

@@ -10,13 +10,14 @@ use fenxi_model::{Micros, Rows, catalog::db_statement, statement::Quotes};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::MARK;
+use super::{MARK, PREPARED};
 use crate::{
     client::Client,
     number::Number,
     reading::{About, Having},
     sample::cut,
-    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, is_marked, make_room, tell},
+    told::{Heavy, heavy},
 };
 
 /// Texts are read from a file, all of them each time: that takes at most this share of the time.
@@ -74,6 +75,8 @@ pub struct Statements {
     texts: FxHashMap<Box<str>, Text>,
     seen: FxHashMap<Box<str>, Vec<Option<Number>>>,
     has_last: bool,
+    /// What statements took in the latest interval, until somebody takes it.
+    pub heavy: Option<Vec<Heavy>>,
     /// When texts may be asked for again.
     learn_from: Option<Micros>,
     /// Entries evicted so far, where the server counts them.
@@ -94,7 +97,7 @@ impl Statements {
         let nested = if having.has(view, "toplevel") { "NOT s.toplevel" } else { "NULL::boolean" };
         let names: Vec<_> = found.iter().map(|(_, name)| format!("s.{name}")).collect();
         let sql = format!(
-            "{MARK} SELECT s.queryid, s.dbid, d.datname, s.userid, r.rolname, {nested}, {} FROM {view}(false) s \
+            "SELECT {MARK} s.queryid, s.dbid, d.datname, s.userid, r.rolname, {nested}, {} FROM {view}(false) s \
              LEFT JOIN pg_database d ON d.oid = s.dbid LEFT JOIN pg_roles r ON r.oid = s.userid",
             names.join(", ")
         );
@@ -105,6 +108,7 @@ impl Statements {
             texts: FxHashMap::default(),
             seen: FxHashMap::default(),
             has_last: false,
+            heavy: None,
             learn_from: None,
             evicted: None,
             lost: None,
@@ -171,14 +175,14 @@ impl Statements {
                 }
                 return;
             }
-            if *has_last && grew {
+            if grew {
                 let key = Key {
                     database: row.text(2).unwrap_or_default().to_owned(),
                     digest: String::new(),
                     user: row.text(4).unwrap_or_default().to_owned(),
                     nested,
                 };
-                unknown |= !texts.contains_key(id);
+                unknown |= *has_last && !texts.contains_key(id);
                 grown.push(Grown { id: id.into(), key, growth: growth(&values, last.map(Vec::as_slice)) });
             }
             now.insert(entry.into(), values);
@@ -195,7 +199,11 @@ impl Statements {
             let pause = i64::try_from(pause.as_micros()).unwrap_or(i64::MAX);
             self.learn_from = Some(Micros(about.interval.t.0.saturating_add(pause)));
         }
-        if let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first) {
+        // Of the first reading the shares of all that was counted so far.
+        let dt = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first);
+        let s = self.columns.get(1).map_or(1e-3, |time| time.factor);
+        self.heavy = Some(heavy(&grown, &self.texts, s, dt.unwrap_or(1.0)));
+        if let Some(dt) = dt {
             tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }
         Ok(())
@@ -203,7 +211,7 @@ impl Statements {
 
     /// Asks for the texts of the statements whose numbers are new.
     fn learn(&mut self, client: &mut Client) -> Result<(), ClientError> {
-        let sql = format!("{MARK} SELECT queryid, left(query, {TEXT}) FROM {}(true)", self.view);
+        let sql = format!("SELECT {MARK} queryid, left(query, {TEXT}) FROM {}(true)", self.view);
         make_room(&mut self.texts);
         let texts = &mut self.texts;
         client.each_hidden(&sql, &hides_text(1), &mut |row| {
@@ -232,14 +240,16 @@ impl Statements {
 pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
     move |values| {
         if let Some(Some(text)) = values.get_mut(place) {
-            *text = if text.starts_with(MARK) { MARK.to_owned() } else { normal(text).form };
+            *text = if is_marked(text) { MARK.to_owned() } else { normal(text).form };
         }
     }
 }
 
 /// A text in normal form, with its digest. Our own statements are one.
 fn normal(text: &str) -> Text {
-    if text.starts_with(MARK) {
+    // Up to PostgreSQL 13 the text of what is explained begins behind the mark.
+    let explains = text.strip_prefix("EXECUTE ").is_some_and(|rest| rest.starts_with(PREPARED));
+    if is_marked(text) || explains {
         return Text { digest: OWN.to_owned(), form: OWN.to_owned() };
     }
     Text::of(cut(text, TEXT), Quotes::Standard, text.len() >= TEXT)
@@ -254,6 +264,6 @@ mod tests {
         let text = normal("ALTER USER bob PASSWORD 'hunter2'");
         assert!(!text.form.contains("hunter2"), "{}", text.form);
         assert_eq!(normal("SELECT 1 WHERE a = $1").digest, normal("select  2 where a = 'x'").digest);
-        assert_eq!(normal("/* fenxi-db */ SELECT 1").form, "fenxi-db");
+        assert_eq!(normal("SELECT /* fenxi-db */ 1").form, "fenxi-db");
     }
 }

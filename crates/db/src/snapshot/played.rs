@@ -12,7 +12,7 @@ use fenxi_wire::{ServerError, client::ClientError};
 use rustc_hash::FxHashMap;
 
 use super::{Answer, Head, OwnAmount, Snapshot};
-use crate::own_amounts::Own;
+use crate::{own_amounts::Own, statements::MARK};
 
 /// What becomes of the same question asked again, by database and question.
 type Asked = FxHashMap<(String, String), usize>;
@@ -69,7 +69,10 @@ impl Played {
     /// # Errors
     /// When the server refused it, or was not asked.
     pub fn answer(&self, database: &str, sql: &str) -> Result<&Answer, ClientError> {
-        let fits = |answer: &&Answer| answer.database == database && answer.sql == sql;
+        // Earlier snapshots have the mark at another place.
+        let bare = |sql: &str| sql.replacen(MARK, "", 1).replace("  ", " ").trim_start().to_owned();
+        let asked = bare(sql);
+        let fits = |answer: &&Answer| answer.database == database && (answer.sql == sql || bare(&answer.sql) == asked);
         let all: Vec<_> = self.snapshot().answers.iter().filter(fits).collect();
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let nth = asked.entry((database.to_owned(), sql.to_owned())).or_default();

@@ -56,7 +56,7 @@ fn shares_of_waits_are_those_of_pg_wait_sampling() {
         }
         let program = server.program("tpcb_like", &[("scale", "1")]);
         let mut plan = server.plan(program, Mode::Prepared, Schedule::Closed);
-        plan.duration_s = 3.0;
+        plan.run.duration_s = 3.0;
         fenxi_load::engine::run(&plan, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     });
     observation.go_on(1.2);

@@ -8,6 +8,7 @@ mod mysql;
 mod mysql_versions;
 mod observe;
 mod oracles;
+mod plans;
 mod pooler;
 mod postgres;
 mod resets;

@@ -304,10 +304,19 @@ fn an_idle_server_looks_idle() {
     let statements = rows.of(&db_statement::TABLE).map_or(0, |statements| statements.n_rows());
     assert_eq!(statements, 0, "{}", texts(&rows));
     // Twenty looks a second are as many statements, and five readings of transactions as many temporary tables.
-    for place in [db::statements_per_s, db::temp_tables_per_s, db::temp_disk_tables_per_s, db::full_scans_per_s] {
+    for place in [
+        db::statements_per_s,
+        db::temp_tables_per_s,
+        db::temp_disk_tables_per_s,
+        db::full_scans_per_s,
+        db::sent_bytes_per_s,
+        db::received_bytes_per_s,
+    ] {
         let n_rows = rows.of(&db::TABLE).unwrap().n_rows();
-        let per_s = amount(&rows, &db::TABLE, (db::dt, place), |row| row >= 3) / 10.0;
-        assert!(n_rows > 9 && per_s < 3.0, "{place:?}: {:?}", figures(&rows, place));
+        let all = amount(&rows, &db::TABLE, (db::dt, place), |_| true);
+        // A statement may be under way when statements are counted.
+        let most = if place.index() == db::statements_per_s.index() { 1.5 } else { 0.0 };
+        assert!(n_rows > 9 && all <= most, "{place:?}: {:?}", figures(&rows, place));
     }
     assert!(figures(&rows, db::sessions).iter().all(|sessions| *sessions == 0.0));
     let metrics = rows.of(&metric::TABLE).unwrap();

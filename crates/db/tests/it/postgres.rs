@@ -109,6 +109,31 @@ fn an_idle_server_shows_no_transactions_and_an_offered_rate_is_shown_as_it_is() 
 }
 
 #[test]
+fn what_our_own_sessions_read_is_in_no_figure_of_an_idle_server() {
+    let Some(server) = server() else { return };
+    let mut observation = begin(&server.url("postgres"), 20).unwrap();
+    // Tables are read at the begin and ten seconds later.
+    observation.go_on(12.2);
+    let rows = observation.end();
+    let databases = rows.of(&db::TABLE).unwrap();
+    let whole = places(&rows, &db::TABLE, |row| databases.str(row, db::database).is_none());
+    assert!(whole.len() >= 11, "{}", texts(&rows));
+    for place in [
+        db::commits_per_s,
+        db::cache_hits_per_s,
+        db::cache_misses_per_s,
+        db::rows_returned_per_s,
+        db::rows_fetched_per_s,
+        db::db_time,
+        db::connects_per_s,
+    ] {
+        let figures: Vec<_> = whole.iter().map(|row| databases.f64(*row, place)).collect();
+        assert!(figures[1..].iter().all(|figure| *figure == Some(0.0)), "{place:?}: {figures:?}");
+        assert!(figures.iter().flatten().all(|figure| *figure == 0.0), "{place:?}: {figures:?}");
+    }
+}
+
+#[test]
 fn sampled_time_is_the_time_that_sessions_spent() {
     let Some(server) = server() else { return };
     let mut observation = begin(&server.url("postgres"), 20).unwrap();

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A snapshot as it is read from a file, `at` seconds by our own clock.
-fn snap(url: &str, at: i64) -> Snapshot {
+pub fn snap(url: &str, at: i64) -> Snapshot {
     let server = Observed::new(&Target::parse(url, &Surroundings::default()).unwrap());
     let taken = take(&server, Micros(at * 1_000_000)).unwrap();
     let text = taken.snapshot.to_text();
@@ -26,12 +26,12 @@ fn snap(url: &str, at: i64) -> Snapshot {
     Snapshot::from_text(&text).unwrap()
 }
 
-fn transactions(rows: &Rows, database: Option<&str>) -> f64 {
+pub fn transactions(rows: &Rows, database: Option<&str>) -> f64 {
     let found = rows.of(&db::TABLE).unwrap();
     amount(rows, &db::TABLE, (db::dt, db::commits_per_s), |row| found.str(row, db::database) == database)
 }
 
-fn calls(rows: &Rows, begin: &str) -> f64 {
+pub fn calls(rows: &Rows, begin: &str) -> f64 {
     let Some(found) = rows.of(&db_statement::TABLE) else { return 0.0 };
     amount(rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
         found.str(row, db_statement::statement).is_some_and(|text| text.starts_with(begin))
@@ -39,7 +39,7 @@ fn calls(rows: &Rows, begin: &str) -> f64 {
 }
 
 /// A session publishes what it did a second after the last time, at the latest when it ends.
-fn published() {
+pub fn published() {
     sleep(Duration::from_millis(1200));
 }
 

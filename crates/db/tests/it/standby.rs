@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_db::check::{Seen, check};
+use fenxi_db::{
+    check::{Seen, check},
+    snapshot::period,
+};
 use fenxi_model::{
     Rows,
     catalog::{db, db_replication, db_setting},
@@ -15,6 +18,7 @@ use fenxi_model::{
 use crate::{
     observe::{amount, begin, notes, places},
     server::{Server, as_user, free_port, postgres_programs, quietly, skipped},
+    snapshots::{calls, published, snap, transactions},
 };
 
 /// A standby of a server, which replays what that one writes.
@@ -121,4 +125,42 @@ fn is_told(rows: &Rows) {
     assert!(log > 1e7, "{log}");
     let refused: Vec<_> = notes(rows).into_iter().filter(|note| note.contains(" read: ")).collect();
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+#[test]
+fn two_snapshots_of_a_standby_are_what_was_asked_of_it_also_with_a_role_that_only_reads() {
+    let more = ["-c", "shared_preload_libraries=pg_stat_statements"];
+    let Some(primary) = Server::postgres_with(&more) else {
+        return skipped("a standby of PostgreSQL", "it is not installed");
+    };
+    let mut client = primary.client("postgres");
+    client.run("CREATE EXTENSION pg_stat_statements").unwrap();
+    client.run("CREATE ROLE reader LOGIN").unwrap();
+    let standby = standby_of(&primary, &more);
+    let url = standby.url("postgres");
+    let of_reader = url.replace("postgres@", "reader@");
+    assert_ne!(url, of_reader);
+    let first = [snap(&url, 100), snap(&of_reader, 100)];
+    let mut client = standby.client("postgres");
+    for _ in 0..50 {
+        client.run("SELECT 1 AS one").unwrap();
+    }
+    drop(client);
+    published();
+    for (place, (first, url)) in first.into_iter().zip([&url, &of_reader]).enumerate() {
+        let second = snap(url, 110);
+        let rows = period(second, first, Vec::new()).unwrap().rows;
+        let settings = rows.of(&db_setting::TABLE).unwrap();
+        let recovery = places(&rows, &db_setting::TABLE, |row| {
+            settings.str(row, db_setting::name) == Some("in_recovery")
+                && settings.str(row, db_setting::value) == Some("true")
+        });
+        assert!(!recovery.is_empty());
+        // A login is a transaction; of the other role's snapshots there may be some, too.
+        let all = transactions(&rows, None);
+        assert!((51.0 - 0.01..400.0).contains(&all), "{all}");
+        // Texts of others are hidden from one that only reads.
+        let wanted = if place == 0 { 50.0 } else { 0.0 };
+        assert!((calls(&rows, "select ? as one") - wanted).abs() < 0.01, "{place}");
+    }
 }

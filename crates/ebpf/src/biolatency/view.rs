@@ -123,7 +123,7 @@ mod tests {
             table,
             "\
 DEVICE  OPERATION  REQUESTS  REQ/S  QUEUED  IN QUEUE  AT DEVICE  %TIME
-vda     read            400  100.0      50   20.0 us     150 us   75.0
+vda     read            400  100.0      50   20.0 µs     150 µs   75.0
 vda     flush             2    0.5       0         -    10.0 ms   25.0"
         );
         assert!(rest.starts_with("block_device_us device=vda,op=read (us)\n") && rest.contains(" 400\n"), "{rest}");

@@ -33,7 +33,7 @@ pub(super) const HAS_LEADER: u32 = 0x100;
 /// A server that is observed.
 pub(super) struct Found {
     pub pid: u32,
-    /// As it stands in tables, where no recording knows it by its address.
+    /// As it is in tables, where no recording knows it by its address.
     name: String,
     pub layout: &'static Layout,
     pub events: Events,

@@ -223,7 +223,7 @@ impl Observed {
         let is_client = postgres_activity::is_client(kind, has_leader);
         let state = server.layout.state(key.state);
         let (activity, class, event) = match (key.what, key.word) {
-            // The first process waits for clients, and says so nowhere.
+            // The first process waits for clients, and reports that nowhere.
             (OFF_CPU, 0) if kind.is_empty() => (activity::IDLE, "", "off CPU without an event".to_owned()),
             (OFF_CPU, 0 | UNREAD) => {
                 let doing = Doing { kind, state, wait_type: "", event: "" };

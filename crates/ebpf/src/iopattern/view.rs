@@ -241,11 +241,11 @@ mod tests {
         let expected = [
             "/ rd/s wr/s rdKB/s wrKB/s rd time wr time",
             "sequential 0.0 0.0 0.0 0.0 - -",
-            "random 150.0 0.0 600.0 0.0 20.0 us -",
+            "random 150.0 0.0 600.0 0.0 20.0 µs -",
             "page 0.0 0.0 0.0 0.0 - -",
-            "direct sequential 0.0 10.0 0.0 1024.0 - 500 us",
-            "TOTAL 150.0 10.0 600.0 1024.0 20.0 us 500 us",
-            "lookup 200.0/s (2.00 us)",
+            "direct sequential 0.0 10.0 0.0 1024.0 - 500 µs",
+            "TOTAL 150.0 10.0 600.0 1024.0 20.0 µs 500 µs",
+            "lookup 200.0/s (2.00 µs)",
             "",
         ];
         assert_eq!(show("mount"), expected);
@@ -255,9 +255,9 @@ mod tests {
     fn files_are_those_that_are_read_and_written() {
         let lines = show("file");
         assert_eq!(lines[0], "OP PATTERN OPS/S BYTES/S SIZE LATENCY MOUNT FILE");
-        assert!(lines[1].starts_with("read random 150.0 ") && lines[1].ends_with(" 20.0 us / /f"), "{lines:?}");
+        assert!(lines[1].starts_with("read random 150.0 ") && lines[1].ends_with(" 20.0 µs / /f"), "{lines:?}");
         assert!(
-            lines[2].starts_with("write direct sequential 10.0 ") && lines[2].ends_with(" 500 us / /g"),
+            lines[2].starts_with("write direct sequential 10.0 ") && lines[2].ends_with(" 500 µs / /g"),
             "{lines:?}"
         );
         assert_eq!(lines.len(), 3);
@@ -267,7 +267,7 @@ mod tests {
     fn processes_are_told_apart_and_do_all_kinds_of_things() {
         let lines = show("process");
         assert_eq!(lines[0], "OP PATTERN OPS/S BYTES/S SIZE LATENCY MOUNT PID COMMAND");
-        assert!(lines[1].starts_with("lookup - 200.0 - - 2.00 us / (others)"), "{lines:?}");
+        assert!(lines[1].starts_with("lookup - 200.0 - - 2.00 µs / (others)"), "{lines:?}");
         assert!(lines[2].ends_with("/ 7 prog") && lines[3].ends_with("/ 8 prog"), "{lines:?}");
     }
 }

@@ -160,8 +160,8 @@ mod tests {
         let text = show("driver");
         let words = |n: usize| text.lines().nth(n).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words(0), "DRIVER CLASS PINS TIME AVG %CPU WAITED IDLE", "{text}");
-        assert_eq!(words(1), "NET_RX soft 100 20.0 ms 200 us 1.00 - -", "{text}");
-        assert!(words(2).starts_with("eth0 hard 150 1.50 ms 10.0 us"), "{text}");
+        assert_eq!(words(1), "NET_RX soft 100 20.0 ms 200 µs 1.00 - -", "{text}");
+        assert!(words(2).starts_with("eth0 hard 150 1.50 ms 10.0 µs"), "{text}");
         assert!(words(2).ends_with(" 10"), "{text}");
     }
 

@@ -107,7 +107,7 @@ pub(super) fn find(wanted: &Servers) -> Result<Vec<Found>, EbpfError> {
     }
 }
 
-/// A server as it stands in tables, by its first process.
+/// A server as it is in tables, by its first process.
 pub(crate) fn name_of(processes: &Processes, pid: u32) -> String {
     name(processes, pid, &ports(processes, pid))
 }

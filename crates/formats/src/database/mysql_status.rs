@@ -6,20 +6,26 @@
 //! are settings. The first table's counters are averages since the server's start.
 
 use fenxi_model::{
-    Micros, Place,
-    catalog::{db, db_setting},
-    place::F64,
+    Kind, Micros, Table,
+    catalog::{db, db_checkpoint, db_setting, db_wal},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{Family, Format, Head, Input, Out, Relative, Sure, number};
+use crate::{
+    Family, Format, Head, Input, Out, Relative, Sure,
+    generic::sheet::{Goal, goals},
+    number,
+};
+
+/// What variables of one moment fill, a row each.
+const TABLES: [&Table; 3] = [&db::TABLE, &db_wal::TABLE, &db_checkpoint::TABLE];
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "mysql-status",
     summary: "mysqladmin extended-status [-i N] [-r], SHOW GLOBAL STATUS and SHOW VARIABLES of MySQL",
     family: Family::Database,
-    tables: &[&db::TABLE, &db_setting::TABLE],
+    tables: &[&db::TABLE, &db_wal::TABLE, &db_checkpoint::TABLE, &db_setting::TABLE],
     example: "\
 +-------------------+-------+
 | Variable_name     | Value |
@@ -73,17 +79,12 @@ fn pair<'a>(name: &'a str, value: &'a str) -> Entry<'a> {
     Entry::Pair(name, value)
 }
 
-/// Columns of `db` and the counters whose growth they are.
-const RATES: &[(&str, Place<db::Schema, F64>)] = &[
-    ("Questions", db::statements_per_s),
-    ("Com_commit", db::commits_per_s),
-    ("Com_rollback", db::rollbacks_per_s),
-    ("Innodb_buffer_pool_reads", db::cache_misses_per_s),
-    ("Innodb_rows_read", db::rows_returned_per_s),
-    ("Innodb_rows_inserted", db::rows_inserted_per_s),
-    ("Innodb_rows_updated", db::rows_updated_per_s),
-    ("Innodb_rows_deleted", db::rows_deleted_per_s),
-    ("Innodb_os_log_written", db::log_bytes_per_s),
+/// Variables that newer MariaDB has no more, and those that are as good.
+const INSTEAD: &[(&str, &str)] = &[
+    ("Innodb_rows_read", "Rows_read"),
+    ("Innodb_rows_inserted", "Handler_write"),
+    ("Innodb_rows_updated", "Handler_update"),
+    ("Innodb_rows_deleted", "Handler_delete"),
 ];
 
 /// Variables that are no counters, by how they begin, how they end, or what is in them.
@@ -153,6 +154,10 @@ struct Reader {
     name: String,
     /// Whether words were kept as facts: once is enough.
     told: bool,
+    /// Names that were looked up.
+    known: FxHashSet<String>,
+    /// Columns and the variables that fill them.
+    goals: Vec<(Goal, String)>,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -223,10 +228,24 @@ impl Reader {
             self.elapsed_s += dt.unwrap_or(1.0);
         }
         let t = self.clock.get_or_insert_with(|| Relative::elapsed(out)).after(self.elapsed_s);
+        self.look_up(&table);
         self.write(&table, (t, dt), first, out);
         self.last.clear();
         self.last.extend(table);
         self.tables = self.tables.saturating_add(1);
+    }
+
+    /// Looks up where the variables go that have a column, by the shipped mapping: a file of values has the same names.
+    fn look_up(&mut self, table: &[(String, f64)]) {
+        for (name, _) in table {
+            if !self.known.contains(name) {
+                self.known.insert(name.clone());
+                let has = |name: &str| table.iter().any(|(known, _)| known == name);
+                let stands_in = INSTEAD.iter().find(|(of, other)| other == name && !has(of));
+                let called = stands_in.map_or(name.as_str(), |(of, _)| of);
+                self.goals.extend(goals("mysql-status", called).into_iter().map(|goal| (goal, name.clone())));
+            }
+        }
     }
 
     fn write(&self, table: &[(String, f64)], (t, dt): (Micros, Option<f64>), first: bool, out: &mut Out<'_>) {
@@ -238,15 +257,28 @@ impl Reader {
         let find = |name: &str| table.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         let rate = |name: &str| Some(growth(name, find(name)?)? / dt?);
         out.since_boot(first);
-        let mut row = out.row(&db::TABLE, t, dt);
-        for (name, place) in RATES {
-            row.f64(*place, rate(name));
-        }
-        let (asked, missed) = (rate("Innodb_buffer_pool_read_requests"), rate("Innodb_buffer_pool_reads"));
-        row.f64(db::cache_hits_per_s, asked.zip(missed).map(|(asked, missed)| (asked - missed).max(0.0)));
-        row.f64(db::deadlocks, find("Innodb_deadlocks").and_then(|value| growth("Innodb_deadlocks", value)));
-        if !first {
-            row.f64(db::sessions, find("Threads_connected")).f64(db::active_sessions, find("Threads_running"));
+        for of in TABLES {
+            let goals = self.goals.iter().filter(|(goal, _)| goal.table.id == of.id);
+            if of.id != db::TABLE.id && goals.clone().next().is_none() {
+                continue;
+            }
+            let mut row = out.row(of, t, dt);
+            // Gauges of the first table have a row without an interval.
+            for (goal, name) in goals.filter(|(goal, _)| goal.grows || !first) {
+                let value = match (goal.grows, of.columns[goal.column].kind) {
+                    (false, _) => find(name),
+                    (true, Kind::Count) => find(name).and_then(|value| growth(name, value)),
+                    (true, _) => rate(name),
+                };
+                row.f64(goal.column, value.map(|value| value * goal.scale));
+            }
+            if of.id == db::TABLE.id {
+                let (asked, missed) = (rate("Innodb_buffer_pool_read_requests"), rate("Innodb_buffer_pool_reads"));
+                row.f64(
+                    db::cache_hits_per_s.index(),
+                    asked.zip(missed).map(|(asked, missed)| (asked - missed).max(0.0)),
+                );
+            }
         }
         for (name, value) in table.iter().filter(|(name, _)| !is_gauge(name)) {
             let rate = growth(name, *value).zip(dt).map(|(growth, dt)| growth / dt);
@@ -278,5 +310,26 @@ mod tests {
         let text = read(&FORMAT, text.as_bytes()).text;
         assert!(text.contains("mysql.Questions_per_s\t10\t/s"), "{text}");
         assert!(text.contains("mysql.Questions_per_s\t\t/s"), "{text}");
+    }
+
+    #[test]
+    fn what_a_file_of_values_fills_is_filled_from_here_too() {
+        let table = |uptime: u32, waits: u32, time: u32, current: u32| {
+            format!(
+                "Variable_name\tValue\nInnodb_row_lock_waits\t{waits}\nInnodb_row_lock_time\t{time}\nInnodb_row_lock_current_waits\t{current}\n\
+                 Innodb_os_log_fsyncs\t{waits}\nInnodb_deadlocks\t{current}\nUptime\t{uptime}\n"
+            )
+        };
+        let text = [table(100, 10, 1000, 0), table(110, 110, 31_000, 5)].concat();
+        let text = read(&FORMAT, text.as_bytes()).text;
+        let lines: Vec<&str> = text.lines().skip_while(|line| *line != "# db").skip(1).collect();
+        let at =
+            |name: &str| lines[0].split('\t').position(|cell| cell == name).unwrap_or_else(|| panic!("{name}\n{text}"));
+        let last: Vec<&str> =
+            lines.iter().take_while(|line| !line.starts_with('#')).last().unwrap().split('\t').collect();
+        let of = |name: &str| last[at(name)];
+        assert_eq!((of("row_lock_waits_per_s"), of("row_lock_time"), of("waiting_sessions")), ("10", "3", "5"));
+        assert_eq!(of("deadlocks"), "5");
+        assert!(text.contains("# db_wal"), "{text}");
     }
 }

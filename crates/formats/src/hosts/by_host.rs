@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::{part::Part, prompt::is_host};
+use super::{prompt::is_host, segment::Segment};
 use crate::{AnyFormat, Family, Format, Formats, Head, Input, Out, OwnFormat, Sure};
 
 /// What this file reads.
@@ -103,7 +103,7 @@ impl Style {
 /// Splits lines by host.
 struct Parts {
     style: Style,
-    parts: Vec<Part>,
+    parts: Vec<Segment>,
     /// The host of the lines that follow.
     current: Option<usize>,
     bytes: usize,
@@ -140,13 +140,13 @@ impl Parts {
         if found.is_some() || self.parts.len() >= MOST_HOSTS {
             return found;
         }
-        self.parts.push(Part { host: host.to_owned(), ..Part::default() });
+        self.parts.push(Segment { host: host.to_owned(), ..Segment::default() });
         Some(self.parts.len() - 1)
     }
 }
 
 /// The parts of a text that begins so, if every line has its host.
-fn parts_of(head: &Head<'_>) -> Option<Vec<Part>> {
+fn parts_of(head: &Head<'_>) -> Option<Vec<Segment>> {
     let style = Style::of(head.text)?;
     let mut parts = Parts::new(style);
     let mut lines = head.text.lines().peekable();

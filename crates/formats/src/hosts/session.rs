@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use jiff::civil::{Date, Time};
 
 use super::{
-    part::Part,
     prompt::{begin, first_line},
+    segment::Segment,
 };
 use crate::{
     AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, When, banner, detect::surest,
@@ -58,7 +58,7 @@ pub(super) struct Parts {
 struct Output {
     /// The line of the command, with its number.
     command: Option<(u64, String)>,
-    part: Part,
+    segment: Segment,
 }
 
 impl Parts {
@@ -73,16 +73,16 @@ impl Parts {
         }
         if let Some((of, always)) = first_line(line) {
             if self.of.is_some_and(|current| current != of || always) {
-                let time = self.parts.last_mut().and_then(|last| last.part.take_time());
+                let time = self.parts.last_mut().and_then(|last| last.segment.take_time());
                 self.open("", None);
                 if let (Some((number, time)), Some(current)) = (time, self.parts.last_mut()) {
-                    current.part.add(number, &time);
+                    current.segment.add(number, &time);
                 }
             }
             self.of = Some(of);
         }
         let Some(current) = self.parts.last_mut() else { return false };
-        self.bytes += current.part.add(number, line);
+        self.bytes += current.segment.add(number, line);
         self.bytes <= MOST_BYTES
     }
 
@@ -94,47 +94,47 @@ impl Parts {
     /// The formats of the first outputs that have one, and how sure they are.
     pub(super) fn known(&self, formats: &Formats, first: usize) -> impl Iterator<Item = (Sure, AnyFormat)> {
         let outputs = self.parts.iter().filter(|output| !output.is_blank()).take(first);
-        outputs.filter_map(|output| output.part.format(formats)).filter(|(sure, _)| *sure > Sure::Perhaps)
+        outputs.filter_map(|output| output.segment.format(formats)).filter(|(sure, _)| *sure > Sure::Perhaps)
     }
 
     /// Begins an output. One that is only a time is put above the next one.
     fn open(&mut self, host: &str, command: Option<(u64, String)>) {
         self.of = None;
-        let mut part = Part { host: host.to_owned(), ..Part::default() };
+        let mut segment = Segment { host: host.to_owned(), ..Segment::default() };
         if let Some(time) = self.parts.pop_if(|last| last.is_time()) {
-            part.text = time.part.text;
-            part.lines = time.part.lines;
+            segment.text = time.segment.text;
+            segment.lines = time.segment.lines;
         }
-        self.parts.push(Output { command, part });
+        self.parts.push(Output { command, segment });
     }
 }
 
 impl Output {
     fn is_blank(&self) -> bool {
-        self.part.text.trim().is_empty()
+        self.segment.text.trim().is_empty()
     }
 
     /// Whether it is a line of `date` and nothing else.
     fn is_time(&self) -> bool {
-        let mut lines = self.part.text.lines().filter(|line| !line.trim().is_empty());
+        let mut lines = self.segment.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().and_then(stamp);
         lines.next().is_none() && first.is_some_and(|stamp| stamp.rest.trim().is_empty())
     }
 
     /// The output with its command above it, if its format reads it with fewer notes so, or learns something.
-    fn with_command(self, format: &AnyFormat, hints: &Hints) -> Part {
-        let Some((number, command)) = self.command else { return self.part };
-        let with = format!("$ {command}\n{}", self.part.text);
+    fn with_command(self, format: &AnyFormat, hints: &Hints) -> Segment {
+        let Some((number, command)) = self.command else { return self.segment };
+        let with = format!("$ {command}\n{}", self.segment.text);
         let head = |text: &str| {
             let end = (0..=text.len().min(HEAD_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
             survey(format, &mut Input::new(&text.as_bytes()[..end]), hints)
         };
-        let (alone, both) = (head(&self.part.text), head(&with));
+        let (alone, both) = (head(&self.segment.text), head(&with));
         if both.notes > alone.notes || both.rows() + both.boot_rows < alone.rows() + alone.boot_rows {
-            return self.part;
+            return self.segment;
         }
-        let lines = std::iter::once(number).chain(self.part.lines).collect();
-        Part { text: with, lines, ..self.part }
+        let lines = std::iter::once(number).chain(self.segment.lines).collect();
+        Segment { text: with, lines, ..self.segment }
     }
 }
 
@@ -180,9 +180,9 @@ pub(super) fn read_outputs(parts: Parts, source: &'static str, out: &mut Out<'_>
         if output.is_blank() {
             continue;
         }
-        match output.part.format(&formats) {
+        match output.segment.format(&formats) {
             Some((sure, format)) if sure > Sure::Perhaps => {
-                let Part { host, text, lines } = output.with_command(&format, out.hints());
+                let Segment { host, text, lines } = output.with_command(&format, out.hints());
                 out.anchor();
                 out.begin_part(format.name(), &host, lines);
                 format.read(&mut out.part(Input::new(text.as_bytes())), out);
@@ -197,15 +197,15 @@ pub(super) fn read_outputs(parts: Parts, source: &'static str, out: &mut Out<'_>
 fn only_host(outputs: &[Output]) -> Option<String> {
     let mut hosts = BTreeSet::new();
     for output in outputs {
-        hosts.extend(Some(output.part.host.clone()).filter(|host| !host.is_empty()));
-        hosts.extend(output.part.text.lines().filter_map(banner).map(|banner| banner.host.to_owned()));
+        hosts.extend(Some(output.segment.host.clone()).filter(|host| !host.is_empty()));
+        hosts.extend(output.segment.text.lines().filter_map(banner).map(|banner| banner.host.to_owned()));
     }
     hosts.pop_first().filter(|_| hosts.is_empty())
 }
 
 /// The date that the first output with one says, and the first time of day beside it: outputs that have no date are of that one.
 fn dated(outputs: &[Output]) -> Option<(Date, Option<Time>)> {
-    let lines = || outputs.iter().flat_map(|output| output.part.text.lines());
+    let lines = || outputs.iter().flat_map(|output| output.segment.text.lines());
     let date = lines().find_map(|line| match (banner(line), stamp(line).map(|stamp| stamp.when)) {
         (Some(banner), _) => Some(banner.date),
         (None, Some(When::Civil(when, _))) => Some(when.date()),
@@ -217,7 +217,7 @@ fn dated(outputs: &[Output]) -> Option<(Date, Option<Time>)> {
 
 /// Says what was not read.
 fn not_known(output: &Output, out: &mut Out<'_>) {
-    let mut lines = output.part.text.lines().zip(&output.part.lines).filter(|(line, _)| !line.trim().is_empty());
+    let mut lines = output.segment.text.lines().zip(&output.segment.lines).filter(|(line, _)| !line.trim().is_empty());
     let Some((line, number)) = lines.next() else { return };
     let why = match &output.command {
         Some((_, command)) if !command.is_empty() => format!("nothing that is recognised below `{command}`"),

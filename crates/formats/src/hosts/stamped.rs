@@ -7,7 +7,7 @@
 use fenxi_model::Micros;
 use rustc_hash::FxHashMap;
 
-use super::part::Part;
+use super::segment::Segment;
 use crate::{
     AnyFormat, Clock, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, When, detect::surest,
     formats, stamp::in_front, survey,
@@ -38,7 +38,7 @@ const FIRST: usize = 4;
 /// The lines of a text without their times.
 #[derive(Default)]
 struct Bare {
-    part: Part,
+    part: Segment,
     /// By line, the moment that was in front of it.
     moments: Vec<Micros>,
 }
@@ -62,10 +62,10 @@ impl Bare {
 
     /// The text with the time above each report. A report begins with the first line that comes again; without one, wherever
     /// the time is another.
-    fn with_times(&self) -> Part {
+    fn with_times(&self) -> Segment {
         let lines: Vec<&str> = self.part.text.lines().collect();
         let begins = first_repeated(&lines);
-        let mut part = Part::default();
+        let mut part = Segment::default();
         let mut last = None;
         for ((line, moment), number) in lines.iter().zip(&self.moments).zip(&self.part.lines) {
             if last != Some(*moment) && !line.trim().is_empty() && begins.is_none_or(|begins| begins == *line) {
@@ -141,7 +141,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 }
 
 /// The text without times where its lines have their own, or where its format makes nothing of them.
-fn chosen(bare: Bare, format: &AnyFormat, hints: &Hints) -> Part {
+fn chosen(bare: Bare, format: &AnyFormat, hints: &Hints) -> Segment {
     let head = |text: &str| {
         let end = (0..=text.len().min(HEAD_BYTES)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         survey(format, &mut Input::new(&text.as_bytes()[..end]), hints)

@@ -123,12 +123,12 @@ impl Goal {
 pub(crate) fn place_of(table: &str, column: &str) -> Result<(&'static Table, usize), String> {
     let Some(found) = TABLES.iter().copied().find(|known| known.name == table) else {
         let near = perhaps(table, TABLES.iter().map(|known| known.name));
-        return Err(format!("there is no table `{table}`{near} (`fenxi tables` lists them)"));
+        return Err(format!("there is no table `{table}`{near} (`fenxi list tables` lists them)"));
     };
     let Some(place) = found.index_of(column).filter(|place| *place >= N_COMMON) else {
         let near = perhaps(column, found.columns[N_COMMON..].iter().map(|known| known.name));
         return Err(format!(
-            "the table `{table}` has no column `{column}` to fill{near} (`fenxi tables {table}` lists them)"
+            "the table `{table}` has no column `{column}` to fill{near} (`fenxi list tables {table}` lists them)"
         ));
     };
     Ok((found, place))

@@ -27,7 +27,7 @@ mod unit;
 mod value;
 pub(crate) mod words;
 
-use super::{About, Head, Input, Out, OwnFormat, Sure, any, part::Part};
+use super::{About, Head, Input, Out, OwnFormat, Sure, any, line_rule::LineRule};
 pub(crate) use coded::{Classes, Coded};
 use compile::Rules;
 pub use document::Wrong;
@@ -161,8 +161,8 @@ impl OwnFormat for TextFormat {
             _ => {}
         }
     }
-    fn part(&self, line: &str) -> Option<Part> {
-        self.part_of(line)
+    fn rule(&self, line: &str) -> Option<LineRule> {
+        self.rule_of(line)
     }
 
     fn lacks(&self, head: &Head<'_>) -> Vec<String> {

@@ -48,6 +48,11 @@ pub const REST: &[Column] = &[
     column("old", 5, |line| line.oldest_transaction_s, figure::age),
 ];
 
+/// Columns that are left out of a narrow terminal, the first one first.
+const SPARE: &[&str] = &["itx", "tmp", "ck", "rd/s", "oth", "net", "log", "old", "ltch", "st/s", "hit%", "cmt"];
+/// Width of the time.
+const TIME: usize = 8;
+
 /// Events of a server that interrupt its lines.
 const EVENTS: &[&str] = &["connection lost", "connected", "restart", "role changed", "counter reset"];
 
@@ -60,12 +65,34 @@ pub struct Dbstat {
     since_header: Option<usize>,
     /// Servers seen so far, with the length of their last intervals: with several, each line names its own.
     servers: Vec<(String, f64)>,
+    /// Titles of columns that have no room.
+    left_out: Vec<&'static str>,
 }
 
 impl Dbstat {
     /// A view of all servers, or of one, with times in `zone`.
     pub fn new(only: Option<String>, zone: TimeZone) -> Dbstat {
-        Dbstat { lines: Lines::new(only), zone, since_header: None, servers: Vec::new() }
+        Dbstat { lines: Lines::new(only), zone, since_header: None, servers: Vec::new(), left_out: Vec::new() }
+    }
+
+    /// In at most `width` characters: columns that have no room are left out and named.
+    pub fn within(mut self, width: usize) -> Dbstat {
+        let columns = FIRST.iter().chain(REST).map(|column| (column.title, column.width));
+        let all: Vec<(&str, usize)> =
+            columns.chain(CLASSES.iter().map(|class| (class.title, width_of(class)))).collect();
+        let mut total = TIME + all.iter().map(|(_, width)| width).sum::<usize>();
+        for spare in SPARE.iter().copied() {
+            if total <= width {
+                break;
+            }
+            total -= all.iter().find(|(title, _)| *title == spare).map_or(0, |(_, width)| *width);
+            self.left_out.push(spare);
+        }
+        self
+    }
+
+    fn shows(&self, title: &str) -> bool {
+        !self.left_out.contains(&title)
     }
 
     /// Whether it is of a whole interval. When a recording ends, servers are read for the last time, a moment after the time
@@ -103,9 +130,14 @@ impl Dbstat {
     }
 
     fn header(&self, out: &mut String) {
-        let _ = write!(out, "{:<8}", "time");
+        if self.since_header.is_none() && !self.left_out.is_empty() {
+            let _ = writeln!(out, "(no room for: {})", self.left_out.join(", "));
+        }
+        let _ = write!(out, "{:<TIME$}", "time");
         let mut title = |title: &str, width: usize| {
-            let _ = write!(out, "{title:>width$}");
+            if self.shows(title) {
+                let _ = write!(out, "{title:>width$}");
+            }
         };
         FIRST.iter().for_each(|column| title(column.title, column.width));
         CLASSES.iter().for_each(|class| title(class.title, width_of(class)));
@@ -115,15 +147,17 @@ impl Dbstat {
 
     fn line(&self, line: &Line, out: &mut String) {
         out.push_str(&self.time(line.t));
-        let mut cell = |value: Option<f64>, width: usize, show: fn(f64) -> String| {
-            let text = value.map_or("-".to_owned(), show);
-            let _ = write!(out, "{text:>width$}");
+        let mut cell = |title: &str, value: Option<f64>, width: usize, show: fn(f64) -> String| {
+            if self.shows(title) {
+                let text = value.map_or("-".to_owned(), show);
+                let _ = write!(out, "{text:>width$}");
+            }
         };
-        FIRST.iter().for_each(|column| cell((column.get)(line), column.width, column.show));
+        FIRST.iter().for_each(|column| cell(column.title, (column.get)(line), column.width, column.show));
         for (class, value) in CLASSES.iter().zip(line.classes) {
-            cell(value, width_of(class), figure::sessions);
+            cell(class.title, value, width_of(class), figure::sessions);
         }
-        REST.iter().for_each(|column| cell((column.get)(line), column.width, column.show));
+        REST.iter().for_each(|column| cell(column.title, (column.get)(line), column.width, column.show));
         if self.servers.len() > 1 {
             let _ = write!(out, "  {}", line.server);
         }

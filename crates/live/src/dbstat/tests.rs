@@ -55,6 +55,18 @@ fn show(view: &mut Dbstat, rows: &Rows) -> String {
 }
 
 #[test]
+fn columns_without_room_are_left_out_and_named() {
+    let mut rows = Rows::new("h");
+    server(&mut rows, SERVER, T);
+    let narrow = show(&mut view().within(80), &rows);
+    let lines: Vec<&str> = narrow.lines().collect();
+    assert_eq!(lines[0], "(no room for: itx, tmp, ck, rd/s, oth)");
+    assert!(lines.iter().all(|line| line.chars().count() <= 80) && lines[1].contains(" lock "), "{narrow}");
+    assert_eq!(lines[1].len(), lines[2].len(), "{narrow}");
+    assert_eq!(show(&mut view().within(120), &rows), show(&mut view(), &rows));
+}
+
+#[test]
 fn an_interval_is_one_line_of_at_most_100_characters() {
     let mut rows = Rows::new("h");
     server(&mut rows, SERVER, T);

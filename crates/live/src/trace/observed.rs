@@ -6,7 +6,7 @@ use fenxi_model::{Rows, catalog::metric};
 
 use crate::{Frame, View, columns};
 
-/// How often something is shown.
+/// When a view prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// After each interval, what was in it.
@@ -15,12 +15,12 @@ pub enum When {
     AtTheEnd,
 }
 
-/// What an observer has seen, added up: [`Summed`] makes a view of it.
+/// Sums over the rows of an observer: [`Summed`] makes a view of it.
 pub trait Observed {
-    /// Adds what a frame has of it.
+    /// Adds the rows of a frame.
     fn take(&mut self, frame: &Frame<'_>);
 
-    /// Shows what was added in `elapsed_s` seconds, and forgets it.
+    /// Prints the sums of `elapsed_s` seconds, and resets them.
     fn show(&mut self, elapsed_s: f64, out: &mut String);
 
     /// Whether its text is for other programs: nothing else is printed then, neither times nor costs.
@@ -29,7 +29,7 @@ pub trait Observed {
     }
 }
 
-/// Shows what was observed after each interval or at the end, and then what observing cost.
+/// Prints the observations after each interval or at the end, and then the overhead.
 #[derive(Debug)]
 pub struct Summed<V> {
     inner: V,

@@ -3,18 +3,18 @@
 use crate::random::Random;
 use fenxi_wire::{Session, channel::Channel};
 
-/// What a connection does.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It is not there: it waits for its turn to connect.
+    /// Not connected yet: it waits for its turn.
     Closed,
     /// The socket is being connected.
     Connecting,
     /// The login is under way.
     LoggingIn,
-    /// It takes no part: the idle share of a workload.
+    /// Parked: the idle share of a workload.
     Parked,
-    /// It is free.
+    /// Idle.
     Idle,
     /// A statement is being prepared; the transaction goes on with it.
     Preparing,

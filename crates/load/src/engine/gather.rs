@@ -169,7 +169,7 @@ impl<'a> Gatherer<'a> {
         let after_s = Instant::now().saturating_duration_since(began).as_secs_f64();
         let what = format!("{what} after {after_s:.1} s");
         self.own.fail(Failure::Worker, || what.clone());
-        if self.plan.policy.action(Failure::Worker) == Action::Stop || self.parts.iter().all(|part| part.lost) {
+        if self.plan.run.policy.action(Failure::Worker) == Action::Stop || self.parts.iter().all(|part| part.lost) {
             self.crew.stop(&what);
         }
         self.outcome.lost.push(what);
@@ -182,11 +182,11 @@ impl<'a> Gatherer<'a> {
             let (begin_s, end_s) = (self.end_of(self.first), self.end_of(self.first + 1));
             self.first += 1;
             tally.beside(&std::mem::take(&mut self.own));
-            let warmup = end_s <= self.plan.warmup_s + 1e-9;
+            let warmup = end_s <= self.plan.run.warmup_s + 1e-9;
             if !warmup {
                 self.total.then(&tally);
             }
-            let offered_per_s = self.plan.schedule.offered_per_s(begin_s, end_s);
+            let offered_per_s = self.plan.run.schedule.offered_per_s(begin_s, end_s);
             if watch.interval(&Interval { begin_s, end_s, warmup, offered_per_s, tally }).is_break() {
                 self.crew.stop(INTERRUPTED);
             }
@@ -206,8 +206,8 @@ impl<'a> Gatherer<'a> {
         let state = (self.total.waiting, self.total.running, self.total.connected);
         self.total.then(&self.own);
         (self.total.waiting, self.total.running, self.total.connected) = state;
-        let (begin_s, end_s) = (self.plan.warmup_s, self.end_of(self.first).max(self.plan.warmup_s + 1e-9));
-        let offered_per_s = self.plan.schedule.offered_per_s(begin_s, end_s);
+        let (begin_s, end_s) = (self.plan.run.warmup_s, self.end_of(self.first).max(self.plan.run.warmup_s + 1e-9));
+        let offered_per_s = self.plan.run.schedule.offered_per_s(begin_s, end_s);
         self.outcome.total = Interval { begin_s, end_s, warmup: false, offered_per_s, tally: self.total };
         self.outcome
     }
@@ -314,7 +314,7 @@ mod tests {
         let (outcome, _) = gathered(&plan(), vec![PartMessage::Ready { from: 0 }, lost()]);
         assert_eq!(outcome.unwrap_err().to_string(), "no login");
         let mut plan = plan();
-        plan.policy.add("worker", Action::Stop).unwrap();
+        plan.run.policy.add("worker", Action::Stop).unwrap();
         let (outcome, _) = gathered(&plan, ready().into_iter().chain([lost()]).collect());
         assert!(outcome.unwrap().stopped.unwrap().starts_with("no login after"));
     }

@@ -22,6 +22,7 @@ use std::{
 };
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use self::{
@@ -43,16 +44,23 @@ pub struct Plan {
     pub endpoint: Endpoint,
     /// What is done.
     pub program: Arc<Program>,
-    /// How statements are sent.
-    pub mode: Mode,
-    /// When transactions begin.
-    pub schedule: Arc<Schedule>,
-    /// Connections of all threads together.
-    pub connections: usize,
     /// Threads; at most as many as connections are used.
     pub threads: usize,
     /// Which part of the load is this process's; None when it makes all of it.
     pub share: Option<Share>,
+    /// What is the same for all processes that make the load.
+    pub run: Settings,
+}
+
+/// How a load runs: the same for all processes that make it together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// How statements are sent.
+    pub mode: Mode,
+    /// When transactions begin.
+    pub schedule: Schedule,
+    /// Connections of all threads together.
+    pub connections: usize,
     /// Processors that the threads are bound to, one after the other; empty for wherever the kernel puts them.
     pub pin: Vec<usize>,
     /// Seconds that are run but not counted in the total.
@@ -243,11 +251,11 @@ pub const A_MOMENT: Duration = Duration::from_millis(5);
 pub(crate) fn ends(plan: &Plan) -> Vec<u64> {
     let ns = |s: f64| (s * 1e9).round() as u64;
     let mut ends = Vec::new();
-    for (begin, end) in [(0.0, plan.warmup_s), (plan.warmup_s, plan.warmup_s + plan.duration_s)] {
+    for (begin, end) in [(0.0, plan.run.warmup_s), (plan.run.warmup_s, plan.run.warmup_s + plan.run.duration_s)] {
         let mut number = 1.0;
         // A rest that is too short for a report belongs to the one before.
-        while begin + number * plan.interval_s < end - 0.1 * plan.interval_s {
-            ends.push(ns(begin + number * plan.interval_s));
+        while begin + number * plan.run.interval_s < end - 0.1 * plan.run.interval_s {
+            ends.push(ns(begin + number * plan.run.interval_s));
             number += 1.0;
         }
         if end > begin {
@@ -268,10 +276,10 @@ fn allow_files(needed: u64) -> u64 {
 fn check(plan: &Plan, share: Share) -> Result<(), EngineError> {
     let wrong = |what: String| Err(EngineError::Plan(what));
     let own: usize =
-        (share.first..share.first + plan.threads).map(|n| (n..plan.connections).step_by(share.of).len()).sum();
+        (share.first..share.first + plan.threads).map(|n| (n..plan.run.connections).step_by(share.of).len()).sum();
     let needed = own as u64 + 64;
     let limit = allow_files(needed);
-    if plan.connections == 0 || plan.threads == 0 {
+    if plan.run.connections == 0 || plan.threads == 0 {
         return wrong("a load needs at least one connection and one thread".to_owned());
     }
     if needed > limit {
@@ -280,14 +288,14 @@ fn check(plan: &Plan, share: Share) -> Result<(), EngineError> {
              among processes with `--processes`"
         ));
     }
-    if plan.mode == Mode::Pipelined && plan.program.dialect == Dialect::Mysql {
+    if plan.run.mode == Mode::Pipelined && plan.program.dialect == Dialect::Mysql {
         return wrong("MySQL's protocol has no pipelines; use prepared or simple".to_owned());
     }
     let positive = |s: f64| s.is_finite() && s > 0.0;
-    if !positive(plan.duration_s) || !positive(plan.interval_s) || !plan.warmup_s.is_finite() {
+    if !positive(plan.run.duration_s) || !positive(plan.run.interval_s) || !plan.run.warmup_s.is_finite() {
         return wrong("durations must be positive and finite".to_owned());
     }
-    pin::check(&plan.pin).map_err(EngineError::Plan)
+    pin::check(&plan.run.pin).map_err(EngineError::Plan)
 }
 
 /// Runs the load. `watch` is called at the end of each interval and may end the run.
@@ -310,7 +318,7 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(&Interval) -> ControlFlow<()>) -> 
 /// # Errors
 /// As [`run`].
 pub fn run_watched(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, EngineError> {
-    let threads = plan.threads.min(plan.connections);
+    let threads = plan.threads.min(plan.run.connections);
     let share = plan.share.unwrap_or(Share { first: 0, of: threads });
     check(plan, share)?;
     let shared = Shared {
@@ -329,7 +337,7 @@ pub fn run_watched(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Engine
         for (number, worker) in workers.into_iter().enumerate() {
             let thread = std::thread::Builder::new().name(format!("load-{number}"));
             let work = move || {
-                pin::this_thread(&plan.pin, share.first + number);
+                pin::this_thread(&plan.run.pin, share.first + number);
                 worker.run();
             };
             if let Err(error) = thread.spawn_scoped(scope, work) {
@@ -354,25 +362,28 @@ pub(crate) mod tests {
             endpoint: target.endpoints().unwrap().remove(0),
             target,
             program: Arc::new(Workload::shipped("select_only").unwrap().compile(Dialect::Postgres).unwrap()),
-            mode: Mode::Simple,
-            schedule: Arc::new(Schedule::Closed),
-            connections: 8,
             threads: 2,
             share: None,
-            pin: Vec::new(),
-            warmup_s: 0.0,
-            duration_s: 3.0,
-            interval_s: 1.0,
-            drain_s: 1.0,
-            connects_per_s: None,
-            seed: 1,
-            policy: Policy::for_dialect(Dialect::Postgres),
+            run: Settings {
+                mode: Mode::Simple,
+                schedule: Schedule::Closed,
+                connections: 8,
+                pin: Vec::new(),
+                warmup_s: 0.0,
+                duration_s: 3.0,
+                interval_s: 1.0,
+                drain_s: 1.0,
+                connects_per_s: None,
+                seed: 1,
+                policy: Policy::for_dialect(Dialect::Postgres),
+            },
         }
     }
 
     #[test]
     fn a_share_needs_files_only_for_its_own_connections() {
-        let plan = Plan { connections: 4_000_000, threads: 1, ..plan() };
+        let mut plan = Plan { threads: 1, ..plan() };
+        plan.run.connections = 4_000_000;
         let all = check(&plan, Share { first: 0, of: 1 }).unwrap_err().to_string();
         assert!(all.contains("4000000 connections") && all.contains("`ulimit -n`"), "{all}");
         assert!(check(&plan, Share { first: 1, of: 1_000_000 }).is_ok());

@@ -51,7 +51,7 @@ impl Worker<'_> {
     pub(super) fn dial_some(&mut self, now: u64) {
         while self.dialing < MAX_DIALING && now >= self.next_dial && self.stage != Stage::Draining {
             let Some(id) = self.dial.pop_front() else { return };
-            if let Some(rate) = self.plan.connects_per_s {
+            if let Some(rate) = self.plan.run.connects_per_s {
                 let gap = (1e9 * self.threads as f64 / rate) as u64;
                 // Turns that were missed are not made up for: that would be a burst.
                 self.next_dial = self.next_dial.max(now.saturating_sub(gap)) + gap;
@@ -265,14 +265,14 @@ impl Worker<'_> {
     pub(super) fn free(&mut self, id: usize, now: u64) {
         self.connections[id].phase = Phase::Idle;
         self.connections[id].idle_since = now;
-        let closed = self.stage == Stage::Measuring && !self.plan.schedule.is_open();
+        let closed = self.stage == Stage::Measuring && !self.plan.run.schedule.is_open();
         if closed { self.ready.push_back(id) } else { self.idle.push_back(id) }
     }
 
     /// Ends a connection because of a failure, which is counted, and makes it again after a pause.
     pub(super) fn disconnect(&mut self, id: usize, now: u64, failure: Failure, message: impl FnOnce() -> String) {
         let phase = self.connections[id].phase;
-        let action = self.plan.policy.action(failure);
+        let action = self.plan.run.policy.action(failure);
         let mut text = String::new();
         self.tally.fail(failure, || {
             text = message();
@@ -301,7 +301,7 @@ impl Worker<'_> {
     fn failed(&mut self, id: usize, action: Action) {
         let connection = &mut self.connections[id];
         connection.work.attempts += 1;
-        if action == Action::Retry && connection.work.attempts <= self.plan.policy.max_retries {
+        if action == Action::Retry && connection.work.attempts <= self.plan.run.policy.max_retries {
             // It stays under way.
             connection.resumes = true;
             self.tally.retries += 1;

@@ -26,7 +26,7 @@ impl Worker<'_> {
             transaction: 0,
             intended,
             started: now,
-            random: Random::new(self.plan.seed, turn),
+            random: Random::new(self.plan.run.seed, turn),
             at: 0,
             attempts: 0,
             pending: [0; 3],
@@ -40,7 +40,7 @@ impl Worker<'_> {
     pub(super) fn again(&mut self, id: usize, now: u64) {
         let connection = &mut self.connections[id];
         let work = &mut connection.work;
-        work.random = Random::new(self.plan.seed, work.turn);
+        work.random = Random::new(self.plan.run.seed, work.turn);
         let transactions = &self.plan.program.transactions;
         let weights = transactions.last().map_or(0, |last| last.weights);
         let drawn = work.random.below(weights);
@@ -85,7 +85,7 @@ impl Worker<'_> {
                     let number = if *count > 1 { table.value(&mut frame) } else { 1 };
                     let place = number.saturating_sub(1).rem_euclid((*count).max(1) as i64) as usize;
                     let call = &plan.program.calls[first + place];
-                    if !session.is_prepared(&call.statement, plan.mode) {
+                    if !session.is_prepared(&call.statement, plan.run.mode) {
                         session.prepare(&call.statement, &mut self.output);
                         connection.phase = Phase::Preparing;
                         return self.send(id, now);
@@ -95,9 +95,9 @@ impl Worker<'_> {
                     work.pending[call.kind as usize] += 1;
                     self.text.clear();
                     with_values(&call.values, &mut frame, &mut self.text, |values| {
-                        session.execute(&call.statement, values, plan.mode, &mut self.output);
+                        session.execute(&call.statement, values, plan.run.mode, &mut self.output);
                     });
-                    if plan.mode != Mode::Pipelined {
+                    if plan.run.mode != Mode::Pipelined {
                         connection.phase = Phase::Running;
                         return self.send(id, now);
                     }
@@ -134,11 +134,11 @@ impl Worker<'_> {
     fn refused(&mut self, id: usize, error: &ServerError, open: bool, now: u64) {
         let failure = Failure::from(error);
         self.tally.fail(failure, || error.message.clone());
-        let action = self.plan.policy.action(failure);
+        let action = self.plan.run.policy.action(failure);
         let connection = &mut self.connections[id];
         connection.work.attempts += 1;
         let after = match action {
-            Action::Retry if connection.work.attempts <= self.plan.policy.max_retries => {
+            Action::Retry if connection.work.attempts <= self.plan.run.policy.max_retries => {
                 self.tally.retries += 1;
                 After::Again
             }

@@ -106,9 +106,9 @@ impl<'a> Worker<'a> {
         let idle_pct = usize::try_from(plan.program.idle_pct).unwrap_or(0);
         // Every so-manieth of all connections is idle, whichever thread has it.
         let parked = |n: usize| (n + 1) * idle_pct / 100 > n * idle_pct / 100;
-        let own = (number..plan.connections).step_by(threads);
+        let own = (number..plan.run.connections).step_by(threads);
         let connections: Vec<_> = own.map(|n| Connection::new(plan.program.slots, parked(n))).collect();
-        let head = Cursor::new(&plan.schedule, plan.seed, number as u64, threads as u64);
+        let head = Cursor::new(&plan.run.schedule, plan.run.seed, number as u64, threads as u64);
         Ok(Worker {
             plan,
             target: plan.target.at(&plan.endpoint),
@@ -139,7 +139,7 @@ impl<'a> Worker<'a> {
             tally: Tally::default(),
             running: 0,
             connected: 0,
-            random: Random::new(plan.seed ^ 0xd1a1, number as u64),
+            random: Random::new(plan.run.seed ^ 0xd1a1, number as u64),
             input: Vec::new(),
             held: 0,
             output: Vec::new(),
@@ -197,7 +197,7 @@ impl<'a> Worker<'a> {
                     errors: std::mem::take(&mut self.tally.errors),
                     ..Tally::default()
                 };
-                if !self.plan.schedule.is_open() {
+                if !self.plan.run.schedule.is_open() {
                     std::mem::swap(&mut self.idle, &mut self.ready);
                 }
             }
@@ -223,7 +223,7 @@ impl<'a> Worker<'a> {
     fn drain_end(&self) -> u64 {
         // Who stops a test does not want to wait for it.
         let stopped = self.shared.stop.load(Ordering::Relaxed);
-        if stopped { 0 } else { self.run_end() + (self.plan.drain_s * 1e9) as u64 }
+        if stopped { 0 } else { self.run_end() + (self.plan.run.drain_s * 1e9) as u64 }
     }
 
     fn run_end(&self) -> u64 {
@@ -351,7 +351,7 @@ fn thread_queued() -> Option<u64> {
     Some(server::turn(&fs_err::read_to_string("/proc/thread-self/schedstat").ok()?)?.0)
 }
 
-/// Processor time of this thread, in nanoseconds.
+/// CPU time of this thread, in nanoseconds.
 fn thread_cpu() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

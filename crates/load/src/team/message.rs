@@ -2,10 +2,9 @@
 
 use std::io::{self, Read, Write};
 
-use fenxi_wire::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::{policy::Policy, schedule::Schedule, tally::Tally};
+use crate::{engine::Settings, tally::Tally};
 
 /// Both sides are the same program in the same version: what a workload means is nowhere else agreed upon.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -29,32 +28,12 @@ pub struct Order {
     pub text: String,
     /// Options that differ from the file's.
     pub settings: Vec<(String, String)>,
-    /// As in [`crate::engine::Plan`], for all workers together.
-    pub mode: Mode,
-    /// As `mode`.
-    pub schedule: Schedule,
-    /// As `mode`.
-    pub connections: usize,
-    /// Of this worker.
+    /// Of all workers together.
+    pub run: Settings,
+    /// Threads of this worker.
     pub threads: usize,
     /// Threads of the workers before this one, and of all.
     pub share: (usize, usize),
-    /// As `mode`.
-    pub pin: Vec<usize>,
-    /// As `mode`.
-    pub warmup_s: f64,
-    /// As `mode`.
-    pub duration_s: f64,
-    /// As `mode`.
-    pub interval_s: f64,
-    /// As `mode`.
-    pub drain_s: f64,
-    /// As `mode`.
-    pub connects_per_s: Option<f64>,
-    /// As `mode`.
-    pub seed: u64,
-    /// As `mode`.
-    pub policy: Policy,
 }
 
 /// A message.
@@ -150,6 +129,7 @@ pub fn receive(from: &mut dyn Read, longest: usize) -> io::Result<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Schedule;
 
     #[test]
     fn what_is_sent_is_received_and_noise_is_an_error() {

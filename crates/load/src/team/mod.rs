@@ -303,7 +303,7 @@ fn hear(from: usize, name: &str, reader: &mut dyn Read, workers: &Workers<'_>, w
 /// The order to each worker.
 fn orders(plan: &Plan, job: &Job, links: &[Link]) -> Result<Vec<Order>, EngineError> {
     let count = links.len();
-    if count == 0 || plan.connections < count {
+    if count == 0 || plan.run.connections < count {
         return Err(EngineError::Plan(format!("{count} workers need at least one connection each")));
     }
     let open = links.iter().find(|link| !link.is_private && plan.target.login.password.is_some());
@@ -313,11 +313,11 @@ fn orders(plan: &Plan, job: &Job, links: &[Link]) -> Result<Vec<Order>, EngineEr
              use a tunnel (`ssh -L`), or a user without a password"
         )));
     }
-    let share = plan.connections.div_ceil(count);
+    let share = plan.run.connections.div_ceil(count);
     let mut threads: Vec<usize> =
         links.iter().map(|link| job.threads.unwrap_or_else(|| threads_for(share, link.processors)).max(1)).collect();
     // A thread without a connection would be due transactions and never begin them.
-    while threads.iter().sum::<usize>() > plan.connections {
+    while threads.iter().sum::<usize>() > plan.run.connections {
         if let Some(most) = threads.iter_mut().max() {
             *most -= 1;
         }
@@ -334,19 +334,9 @@ fn orders(plan: &Plan, job: &Job, links: &[Link]) -> Result<Vec<Order>, EngineEr
             workload: job.workload.clone(),
             text: job.text.clone(),
             settings: job.settings.clone(),
-            mode: plan.mode,
-            schedule: (*plan.schedule).clone(),
-            connections: plan.connections,
+            run: plan.run.clone(),
             threads,
             share,
-            pin: plan.pin.clone(),
-            warmup_s: plan.warmup_s,
-            duration_s: plan.duration_s,
-            interval_s: plan.interval_s,
-            drain_s: plan.drain_s,
-            connects_per_s: plan.connects_per_s,
-            seed: plan.seed,
-            policy: plan.policy.clone(),
         }
     });
     Ok(orders.collect())

@@ -223,19 +223,9 @@ fn plan(order: &Order) -> Result<Plan, String> {
         target,
         endpoint,
         program: Arc::new(program),
-        mode: order.mode,
-        schedule: Arc::new(order.schedule.clone()),
-        connections: order.connections,
         threads: order.threads,
         share: Some(Share { first, of }),
-        pin: order.pin.clone(),
-        warmup_s: order.warmup_s,
-        duration_s: order.duration_s,
-        interval_s: order.interval_s,
-        drain_s: order.drain_s,
-        connects_per_s: order.connects_per_s,
-        seed: order.seed,
-        policy: order.policy.clone(),
+        run: order.run.clone(),
     })
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fenxi_load::{
-    engine::{Outcome, Plan, run},
+    engine::{Outcome, Plan, Settings, run},
     policy::{Action, Failure, Policy},
     schedule::{Arrival, Rate, Schedule},
     workload::Workload,
@@ -25,20 +25,28 @@ pub fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
         endpoint: target.endpoints().unwrap().remove(0),
         target,
         program: Arc::new(Workload::parse("test", &text).unwrap().compile(Dialect::Postgres).unwrap()),
-        mode: Mode::Simple,
-        schedule: Arc::new(schedule),
-        connections: 16,
         threads: 2,
         share: None,
-        pin: Vec::new(),
-        warmup_s: 0.0,
-        duration_s: 2.0,
-        interval_s: 0.5,
-        drain_s: 5.0,
-        connects_per_s: None,
-        seed: 1,
-        policy: Policy::for_dialect(Dialect::Postgres),
+        run: Settings {
+            mode: Mode::Simple,
+            schedule,
+            connections: 16,
+            pin: Vec::new(),
+            warmup_s: 0.0,
+            duration_s: 2.0,
+            interval_s: 0.5,
+            drain_s: 5.0,
+            connects_per_s: None,
+            seed: 1,
+            policy: Policy::for_dialect(Dialect::Postgres),
+        },
     }
+}
+
+/// `plan` with other settings.
+pub fn with(mut plan: Plan, set: impl FnOnce(&mut Settings)) -> Plan {
+    set(&mut plan.run);
+    plan
 }
 
 pub const QUERY: &str = "[[transaction.step]]\nsql = 'SELECT :{uniform(1, 1000000)}'\n";
@@ -67,7 +75,7 @@ fn a_stalled_server_shows_in_the_latencies_of_all_that_were_due_meanwhile() {
     eventually(|| {
         let (from, to) = (Duration::from_millis(2000), Duration::from_millis(2500));
         let stub = Stub::start(move |t, _| Answer::NotBefore(if t >= from && t < to { to } else { t }));
-        let outcome = go(&Plan { duration_s: 4.0, ..plan(&stub, QUERY, steady(500.0, 0.1)) });
+        let outcome = go(&with(plan(&stub, QUERY, steady(500.0, 0.1)), |run| run.duration_s = 4.0));
         for (quantile, expected_ms) in [(0.95, 300.0), (0.99, 460.0)] {
             let latency_ms = outcome.total.tally.latency.value_at_quantile(quantile) as f64 / 1e6;
             if (latency_ms / expected_ms - 1.0).abs() > 0.05 {
@@ -111,7 +119,8 @@ fn gaps_at_the_server_vary_as_the_jitter_says() {
 fn overload_is_survived_and_said() {
     // Two connections of 5 ms each do 400 per second at most.
     let stub = Stub::start(|t, _| Answer::NotBefore(t + Duration::from_millis(5)));
-    let outcome = go(&Plan { connections: 2, duration_s: 1.0, ..plan(&stub, QUERY, steady(2000.0, 0.0)) });
+    let outcome =
+        go(&with(plan(&stub, QUERY, steady(2000.0, 0.0)), |run| (run.connections, run.duration_s) = (2, 1.0)));
     assert!(outcome.total.per_s(outcome.total.tally.transactions) <= 400.0);
     assert!(outcome.unstarted > 1500, "{}", outcome.unstarted);
     assert!(outcome.doubts()[0].starts_with("overload"), "{:?}", outcome.doubts());
@@ -122,7 +131,7 @@ fn overload_is_survived_and_said() {
 #[test]
 fn a_closed_loop_keeps_every_connection_busy_and_the_warm_up_does_not_count() {
     let stub = Stub::start(|t, _| Answer::NotBefore(t + Duration::from_millis(10)));
-    let plan = Plan { warmup_s: 0.5, duration_s: 1.0, ..plan(&stub, QUERY, Schedule::Closed) };
+    let plan = with(plan(&stub, QUERY, Schedule::Closed), |run| (run.warmup_s, run.duration_s) = (0.5, 1.0));
     let mut intervals = Vec::new();
     let outcome = run(&plan, &mut |interval| {
         intervals.push((interval.begin_s, interval.end_s, interval.warmup, interval.tally.running));
@@ -143,7 +152,7 @@ fn the_same_transaction_is_tried_again_under_its_own_start() {
         let new = text != "ROLLBACK" && tried.lock().unwrap().insert(text.to_owned());
         if new { Answer::Refuse("40001") } else { Answer::NotBefore(t) }
     });
-    let outcome = go(&Plan { duration_s: 0.5, ..plan(&stub, QUERY, steady(100.0, 0.0)) });
+    let outcome = go(&with(plan(&stub, QUERY, steady(100.0, 0.0)), |run| run.duration_s = 0.5));
     let tally = &outcome.total.tally;
     assert_eq!(tally.errors[&Failure::Server(*b"40001", 0)].0, tally.retries);
     assert_eq!((tally.failed, tally.errors.len()), (0, 1));
@@ -153,10 +162,10 @@ fn the_same_transaction_is_tried_again_under_its_own_start() {
 #[test]
 fn a_policy_ignores_or_stops() {
     let refusing = || Stub::start(|_, _| Answer::Refuse("42P01"));
-    let outcome = go(&Plan { duration_s: 0.5, ..plan(&refusing(), QUERY, steady(100.0, 0.0)) });
+    let outcome = go(&with(plan(&refusing(), QUERY, steady(100.0, 0.0)), |run| run.duration_s = 0.5));
     assert!(outcome.total.tally.failed >= 48 && outcome.total.tally.transactions == 0 && outcome.stopped.is_none());
     let mut plan = plan(&refusing(), QUERY, steady(100.0, 0.0));
-    plan.policy.add("42P01", Action::Stop).unwrap();
+    plan.run.policy.add("42P01", Action::Stop).unwrap();
     assert_eq!(go(&plan).stopped.as_deref(), Some("refused (42P01)"));
 }
 
@@ -178,7 +187,7 @@ fn a_server_that_is_not_there_is_counted_and_not_hammered() {
     let mut plan = plan(&stub, QUERY, Schedule::Closed);
     plan.endpoint = fenxi_wire::target::Endpoint::Tcp(listener.local_addr().unwrap());
     drop(listener);
-    let outcome = go(&Plan { duration_s: 1.0, ..plan });
+    let outcome = go(&with(plan, |run| run.duration_s = 1.0));
     let (count, example) = &outcome.total.tally.errors[&Failure::Connect];
     assert!((16..=16 * 12).contains(count) && example.contains("refused"), "{count} {example}");
 }
@@ -187,7 +196,7 @@ fn a_server_that_is_not_there_is_counted_and_not_hammered() {
 fn thinking_and_reconnecting_are_part_of_a_transaction() {
     let stub = Stub::quick();
     let steps = format!("reconnect_pct = '100'\n{QUERY}[[transaction.step]]\nthink_us = '20_000'\n");
-    let outcome = go(&Plan { connections: 4, duration_s: 1.0, ..plan(&stub, &steps, Schedule::Closed) });
+    let outcome = go(&with(plan(&stub, &steps, Schedule::Closed), |run| (run.connections, run.duration_s) = (4, 1.0)));
     let tally = &outcome.total.tally;
     assert!(tally.latency.min() >= 19_900_000, "{}", tally.latency.min());
     assert!(tally.reconnects + 4 >= tally.transactions && tally.transactions > 20 && tally.errors.is_empty());

@@ -39,7 +39,7 @@ fn steady(per_s: f64) -> Schedule {
 
 /// A minute at most, in which `act` is called at the end of each interval and may end it.
 fn until(mut plan: Plan, act: &mut dyn FnMut(&Interval) -> ControlFlow<()>) -> Outcome {
-    (plan.duration_s, plan.interval_s, plan.drain_s) = (60.0, 0.25, 1.0);
+    (plan.run.duration_s, plan.run.interval_s, plan.run.drain_s) = (60.0, 0.25, 1.0);
     run(&plan, act).unwrap()
 }
 
@@ -98,7 +98,7 @@ fn a_server_is_full(server: &Server, code: &str) {
     server.prepare(&program).unwrap();
     let mut plan = server.plan(program, Mode::Prepared, steady(200.0));
     // Of two threads one might have none of the connections, and its share of the transactions would not begin.
-    (plan.connections, plan.threads, plan.duration_s, plan.drain_s) = (40, 1, 3.0, 5.0);
+    (plan.run.connections, plan.threads, plan.run.duration_s, plan.run.drain_s) = (40, 1, 3.0, 5.0);
     let outcome = run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     let tally = &outcome.total.tally;
     assert_eq!(codes(&outcome), [code], "{:?}", tally.errors);
@@ -106,7 +106,7 @@ fn a_server_is_full(server: &Server, code: &str) {
     assert!(outcome.stopped.is_none() && outcome.total.per_s(tally.transactions) > 180.0, "{:?}", outcome.doubts());
     // Or the test ends, because that is what was asked for.
     let class = code.split('/').next().unwrap();
-    plan.policy.add(class, Action::Stop).unwrap();
+    plan.run.policy.add(class, Action::Stop).unwrap();
     let outcome = run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(
         outcome.stopped.as_ref().is_some_and(|why| why.contains("many") || why.contains("connection")),
@@ -122,13 +122,13 @@ fn a_login_is_refused(server: &Server, user: &str, code: &str) {
     let (scheme, rest) = url.split_once("://").unwrap();
     let place = rest.split_once('@').unwrap().1;
     plan.target = Target::parse(&format!("{scheme}://{user}:wrong@{place}"), &Surroundings::default()).unwrap();
-    plan.drain_s = 1.0;
+    plan.run.drain_s = 1.0;
     let outcome = run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     let tally = &outcome.total.tally;
     assert_eq!((codes(&outcome), tally.transactions, tally.connected), (vec![code.to_owned()], 0, 0));
     assert!(outcome.unstarted > 40, "{}", outcome.unstarted);
     assert!(outcome.doubts().iter().any(|doubt| doubt.contains("never started")), "{:?}", outcome.doubts());
-    plan.policy.add(code.split('/').next().unwrap(), Action::Stop).unwrap();
+    plan.run.policy.add(code.split('/').next().unwrap(), Action::Stop).unwrap();
     let outcome = run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(outcome.stopped.as_ref().is_some_and(|why| why.contains(user)), "{:?}", outcome.stopped);
 }
@@ -285,7 +285,7 @@ fn a_slow_network_shows_in_both_times_and_a_cut_one_is_reconnected() {
     let network = Network::between(stub.target().endpoints().unwrap().remove(0), Duration::from_millis(20));
     let mut plan = crate::engine::plan(&stub, crate::engine::QUERY, steady(100.0));
     plan.endpoint = network.endpoint.clone();
-    (plan.duration_s, plan.interval_s) = (4.0, 0.25);
+    (plan.run.duration_s, plan.run.interval_s) = (4.0, 0.25);
     let mut number = 0;
     let outcome = run(&plan, &mut |_| {
         number += 1;

@@ -21,7 +21,7 @@ use fenxi_load::{
 use fenxi_wire::target::{Surroundings, Target};
 
 use crate::{
-    engine::{QUERY, eventually, go, plan, steady},
+    engine::{QUERY, eventually, go, plan, steady, with},
     stub::Stub,
 };
 
@@ -134,7 +134,7 @@ fn memory() -> usize {
 
 /// A run in which every connection has its turn, and the most memory that it needed.
 fn crowded(server: &Crowd, connections: usize) -> (Outcome, usize) {
-    let plan = Plan { connections, duration_s: 3.0, ..server.plan(steady(5000.0, 0.0)) };
+    let plan = with(server.plan(steady(5000.0, 0.0)), |run| (run.connections, run.duration_s) = (connections, 3.0));
     let mut most = 0;
     let outcome = run(&plan, &mut |_| {
         most = most.max(memory());
@@ -167,7 +167,7 @@ fn ten_thousand_connections_have_eight_kibibytes_each_at_most() {
 fn twenty_thousand_a_second_are_met_within_half_a_percent() {
     let server = Crowd::start();
     eventually(|| {
-        let outcome = go(&Plan { connections: 64, ..server.plan(steady(20_000.0, 0.1)) });
+        let outcome = go(&with(server.plan(steady(20_000.0, 0.1)), |run| run.connections = 64));
         let achieved = outcome.total.per_s(outcome.total.tally.transactions);
         let good = (achieved / 20_000.0 - 1.0).abs() < 0.005;
         if good { Ok(()) } else { Err(format!("{achieved}: {:?}", outcome.doubts())) }
@@ -178,13 +178,10 @@ fn twenty_thousand_a_second_are_met_within_half_a_percent() {
 fn connections_are_made_at_the_rate_that_is_asked_for() {
     let server = Crowd::start();
     let began = Instant::now();
-    let outcome = go(&Plan {
-        connections: 60,
-        duration_s: 0.2,
-        interval_s: 0.2,
-        connects_per_s: Some(100.0),
-        ..server.plan(steady(500.0, 0.0))
-    });
+    let outcome = go(&with(server.plan(steady(500.0, 0.0)), |run| {
+        (run.connections, run.connects_per_s) = (60, Some(100.0));
+        (run.duration_s, run.interval_s) = (0.2, 0.2);
+    }));
     // Each of two threads makes 30 of them, one in 20 ms.
     let least = Duration::from_millis(29 * 20 + 200);
     assert!(began.elapsed() >= least, "{:?}", began.elapsed());
@@ -194,7 +191,7 @@ fn connections_are_made_at_the_rate_that_is_asked_for() {
 #[test]
 fn more_connections_than_files_are_refused_before_any_is_made() {
     let stub = Stub::quick();
-    let too_many = Plan { connections: usize::MAX / 4, ..plan(&stub, QUERY, Schedule::Closed) };
+    let too_many = with(plan(&stub, QUERY, Schedule::Closed), |run| run.connections = usize::MAX / 4);
     let refused = run(&too_many, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
     assert!(refused.contains("open files") && refused.contains("`ulimit -n`"), "{refused}");
     assert!(stub.seen().is_empty());

@@ -253,3 +253,37 @@ table! {
         sent_bytes_per_s: rate(BytesPerS, Neither),
     }
 }
+
+table! {
+    /// One plan of a statement on a database server, at the moment at which it was first seen or seen to have replaced another.
+    db_plan [server, database, digest, plan, source] is (Database, Events, Passing) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Database on the server.
+        database: label(),
+        /// Identifier of the normalised statement, as in `db_statement`.
+        digest: label(),
+        /// Identifier of the plan's shape, whatever its costs and estimates are.
+        plan: label(),
+        /// Whose plan it is: `generic` for any values (PostgreSQL), `example` for the values of an execution, `executed` as the server logged it.
+        source: label(),
+        /// The normalised statement.
+        statement: label(),
+        /// Nodes, relations, indexes and join order, a line for each node; partitions of one table are one.
+        shape: text(),
+        /// The plan with costs, estimated rows and conditions without values.
+        tree: text(),
+        /// Identifier of the plan that it replaced; NULL for the first one seen.
+        replaced: label(),
+        /// What changed, in words; NULL for the first one seen.
+        change: text(),
+        /// Cost that the server estimates, in its own units.
+        cost: gauge(Count, Neither),
+        /// Rows that the server estimates.
+        estimated_rows: gauge(Count, Neither),
+        /// By how much the worst estimate was off; NULL where the plan was not measured.
+        worst_estimate: gauge(Count, Neither),
+        /// Time of the execution that was logged.
+        elapsed_ms: gauge(Milliseconds, Lower),
+    }
+}

@@ -447,7 +447,7 @@ tables! {
     interrupts: irq, softirq;
     tasks: process, thread, thread_wait, cgroup;
     database: db, db_table, db_index, db_statement, db_session, db_wait, db_statement_wait, db_setting;
-    database_work: db_lock, db_io, db_wal, db_checkpoint, db_replication, db_progress, db_pool;
+    database_work: db_lock, db_io, db_wal, db_checkpoint, db_replication, db_progress, db_pool, db_plan;
     observers: syscall, lock, pin, io_pattern, block_io, run_queue, query, preemption, stack;
     results: load, histogram, metric, result;
     facts: text, event, agent, note;

@@ -1,7 +1,7 @@
 -- title: The command computes
 -- severity: info
 -- section: process
--- says: The command computes: {comm} (process {pid}) used {used:%} of one CPU, all that its one thread can
+-- message: The command computes: {comm} (process {pid}) used {used:%} of one CPU, all that its one thread can
 -- yes: sched cpus_online=4 *9
 -- yes: process pid=7 comm=gzip cpu=99 threads=1 *9
 -- yes: thread_wait pid=7 comm=gzip wait=run threads=1 role=command *9

@@ -1,7 +1,7 @@
 -- title: The command waits for a CPU
 -- severity: info
 -- section: process
--- says: {comm} waited for a CPU for {share:%} of the time that it wanted one
+-- message: {comm} waited for a CPU for {share:%} of the time that it wanted one
 -- yes: process pid=7 comm=app cpu=50 run_queue_wait=50 *9
 -- yes: thread_wait pid=7 comm=app wait=run threads=1 role=command *9
 -- no: process pid=7 comm=app cpu=50 run_queue_wait=50 *9

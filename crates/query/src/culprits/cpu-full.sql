@@ -1,7 +1,7 @@
 -- title: The CPUs are full
 -- severity: info
 -- section: cpu
--- says: The CPUs are full ({busy:%}){low}
+-- message: The CPUs are full ({busy:%}){low}
 -- yes: cpu usr=8 nice=84 sys=6 idle=2 *9
 --
 -- yes: cpu cpu=0 usr=99 idle=1 *9
@@ -14,11 +14,11 @@
 -- no: cpu usr=100 *9
 -- Nine tenths and more. CPUs that a list leaves out are not known: it must have as many as the machine, or as many as its highest number.
 WITH whole AS (
-    SELECT run, host, wmean(100 - idle - coalesce(iowait, 0) - coalesce(steal, 0), coalesce(dt, 1)) AS busy, wmean(nice, coalesce(dt, 1)) AS low FROM cpu WHERE cpu IS NULL GROUP BY run, host
+    SELECT run, host, wmean(100 - idle - coalesce(iowait, 0), coalesce(dt, 1)) AS busy, wmean(nice, coalesce(dt, 1)) AS low FROM cpu WHERE cpu IS NULL GROUP BY run, host
 ), machine AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), each AS (
-    SELECT run, host, count(DISTINCT cpu) AS known, max(TRY_CAST(cpu AS BIGINT)) + 1 AS numbered, wmean(100 - idle - coalesce(iowait, 0) - coalesce(steal, 0), coalesce(dt, 1)) AS busy, wmean(nice, coalesce(dt, 1)) AS low
+    SELECT run, host, count(DISTINCT cpu) AS known, max(TRY_CAST(cpu AS BIGINT)) + 1 AS numbered, wmean(100 - idle - coalesce(iowait, 0), coalesce(dt, 1)) AS busy, wmean(nice, coalesce(dt, 1)) AS low
     FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host
 ), known AS (
     SELECT run, host, busy, low FROM whole

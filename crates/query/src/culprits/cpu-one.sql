@@ -1,7 +1,7 @@
 -- title: One CPU is full
 -- severity: info
 -- section: cpu
--- says: CPU {cpu} is full ({busy:%}){others}
+-- message: CPU {cpu} is full ({busy:%}){others}
 -- yes: cpu cpu=0 usr=1 idle=99 *2
 -- yes: cpu cpu=48 usr=100 idle=0 *2
 -- no: cpu cpu=0 usr=50 idle=50 *2

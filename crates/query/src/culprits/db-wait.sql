@@ -1,7 +1,7 @@
 -- title: Most time of the database
 -- severity: info
 -- section: database
--- says: {event} {share:%}
+-- message: {event} {share:%}
 -- yes: metric name=oracle.event_time_share labels="event=latch free" value=79 unit=%
 -- yes: metric name=oracle.event_time_share labels="event=CPU time" value=2 unit=%
 --

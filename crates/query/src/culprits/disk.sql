@@ -1,7 +1,7 @@
 -- title: Most storage I/O
 -- severity: info
 -- section: disk
--- says: {comm} {read:B/s} read and {written:B/s} written
+-- message: {comm} {read:B/s} read and {written:B/s} written
 -- yes: process pid=7 comm=dd write_bytes_per_s=50e6 read_bytes_per_s=0 *9
 -- no: process pid=7 comm=dd write_bytes_per_s=900 read_bytes_per_s=0 *9
 --

@@ -1,7 +1,7 @@
 -- title: Most used files
 -- severity: info
 -- section: disk
--- says: {file} ({comm}, {transferred:B})
+-- message: {file} ({comm}, {transferred:B})
 -- yes: io_pattern file=/var/lib/x/base/1 mount=/var comm=postgres op=read pattern=random ops_per_s=100 transfer_bytes_per_s=800000 *9
 -- no: io_pattern mount=/var comm=postgres op=read pattern=random ops_per_s=100 transfer_bytes_per_s=800000 *9
 --

@@ -1,7 +1,7 @@
 -- title: Who flushed
 -- severity: info
 -- section: disk
--- says: {name}
+-- message: {name}
 -- yes: io_pattern file=/var/lib/x/wal mount=/var comm=app op=sync ops_per_s=100 mean_us=9000 *9
 --
 -- yes: sched cpus_online=2 *9

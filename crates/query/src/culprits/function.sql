@@ -1,7 +1,7 @@
 -- title: Hottest functions
 -- severity: info
 -- section: process
--- says: {function}{of} {share:%} of {what}
+-- message: {function}{of} {share:%} of {what}
 -- yes: stack comm=hot event=on-cpu stack="main;slow_parse" samples=84 *3
 -- yes: stack comm=hot event=on-cpu stack="main;other" samples=16 *3
 -- no: stack comm=hot event=off-cpu stack="main;poll" samples=90 *3

@@ -1,7 +1,7 @@
 -- title: Who held others up
 -- severity: info
 -- section: database
--- says: session {root} ({state}) before {waiters} others{relation}
+-- message: session {root} ({state}) before {waiters} others{relation}
 -- yes: db_lock server=here waiter=5 blocker=7 root=7 depth=1 relation=public.orders blocker_state=active direct=yes *9
 -- no: db_lock server=here waiter=5 blocker=7 root=7 depth=1 relation=public.orders blocker_state=active direct=yes *1
 -- The session at the root of a chain holds up all that wait behind it; once seen it may have been chance.

@@ -1,7 +1,7 @@
 -- title: Most waited for
 -- severity: info
 -- section: process
--- says: {lock}{of} {waited:s}{caller}
+-- message: {lock}{of} {waited:s}{caller}
 -- yes: lock comm=app pid=7 event="mutex block" lock=cache_lock caller=cache_get events=90 mean_us=9000
 -- no: lock comm=app pid=7 event="mutex hold" lock=cache_lock caller=cache_get events=90 mean_us=9000
 --

@@ -1,7 +1,7 @@
 -- title: Most memory
 -- severity: info
 -- section: memory
--- says: {comm} {resident:B}
+-- message: {comm} {resident:B}
 -- yes: process pid=7 comm=java rss_bytes=9e9 *9
 -- no: process pid=7 comm=java rss_bytes=1e6 *9
 --

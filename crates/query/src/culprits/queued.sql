@@ -1,7 +1,7 @@
 -- title: Waited for a CPU
 -- severity: info
 -- section: process
--- says: {comm} {share:%} of the time that it wanted one
+-- message: {comm} {share:%} of the time that it wanted one
 -- yes: process pid=7 comm=app cpu=50 run_queue_wait=50 *9
 -- no: process pid=7 comm=app cpu=90 run_queue_wait=2 *9
 --

@@ -1,7 +1,7 @@
 -- title: Sessions wait
 -- severity: info
 -- section: database
--- says: {waiting} of {active} active sessions waited
+-- message: {waiting} of {active} active sessions waited
 -- yes: db server=here active_sessions=59 waiting_sessions=57 *9
 -- no: db server=here active_sessions=59 waiting_sessions=3 *9
 --

@@ -1,7 +1,7 @@
 -- title: Most context switches
 -- severity: info
 -- section: process
--- says: {comm} {switches:/s}
+-- message: {comm} {switches:/s}
 -- yes: process pid=7 comm=app voluntary_switches_per_s=9000 involuntary_switches_per_s=10 *9
 -- no: process pid=7 comm=app voluntary_switches_per_s=10 involuntary_switches_per_s=1 *9
 WITH spans AS (

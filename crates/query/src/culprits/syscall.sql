@@ -1,7 +1,7 @@
 -- title: Most time in system calls
 -- severity: info
 -- section: process
--- says: {syscall}{of} {spent:s} in {calls:/s} calls
+-- message: {syscall}{of} {spent:s} in {calls:/s} calls
 -- yes: syscall comm=app syscall=write calls=9000 elapsed_s=0.4 *9
 -- no: syscall comm=app syscall=write calls=1 elapsed_s=0.0001 *9
 --

@@ -1,7 +1,7 @@
 -- title: Most waits
 -- severity: info
 -- section: process
--- says: {comm} for {wait}{function} {share:%} of its threads' time
+-- message: {comm} for {wait}{function} {share:%} of its threads' time
 -- yes: sched cpus_online=4 *9
 -- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=3 role=command *9
 -- yes: thread_wait pid=7 comm=app wait=run threads=1 role=command *9

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_model::{Table, Type};
 
-use super::{Case, Finding, findings};
+use super::{Case, Expected, Finding, findings};
 use crate::{Engine, QueryError, Scope, views};
 
 /// What is missing in runs, and the findings that cannot be asked without it.
@@ -42,7 +42,14 @@ impl Engine {
     /// # Errors
     /// When a finding of the store cannot be read, or a table of a run.
     pub fn asked(&self, scope: &Scope) -> Result<CanAsk, QueryError> {
-        let all = findings(self.store())?;
+        let mut all = findings(self.store())?;
+        let mut elsewhere = Vec::new();
+        if let Some(runs) = &scope.runs {
+            let known = runs.iter().map(|run| Ok(self.store().run(run)?.manifest));
+            let known = known.collect::<Result<Vec<_>, QueryError>>()?;
+            let is_elsewhere = |finding: &mut Finding| !known.iter().any(|manifest| finding.is_about(manifest));
+            elsewhere = all.extract_if(.., is_elsewhere).map(|finding| finding.name).collect();
+        }
         let tables: BTreeSet<&'static str> =
             all.iter().flat_map(|f| &f.cases).flat_map(Case::needs).map(|(table, _)| table.name).collect();
         let mut known = NumericColumns::new();
@@ -52,15 +59,17 @@ impl Engine {
                 known.insert(table, there);
             }
         }
-        Ok(sorted(&all, &known))
+        let mut asked = sorted(&all, &known);
+        asked.elsewhere.append(&mut elsewhere);
+        Ok(asked)
     }
 }
 
 fn sorted(all: &[Finding], known: &NumericColumns) -> CanAsk {
     let mut asked = CanAsk::default();
     let mut missing: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
-    for finding in all.iter().filter(|finding| finding.cases.iter().any(|case| !case.silent)) {
-        let cases = finding.cases.iter().filter(|case| !case.silent);
+    for finding in all.iter().filter(|finding| finding.cases.iter().any(|case| case.expected == Expected::Found)) {
+        let cases = finding.cases.iter().filter(|case| case.expected == Expected::Found);
         let lacking = cases.map(|case| lacks(case, known)).min_by_key(|(here, what)| (what.len(), !here));
         match lacking {
             Some((_, what)) if what.is_empty() => asked.asked += 1,
@@ -104,7 +113,7 @@ impl CanAsk {
     }
 
     /// It in a sentence: `12 rules not asked: no queue_depth of disk (3), …`. None where nothing is missing.
-    pub fn says(&self) -> Option<String> {
+    pub fn sentence(&self) -> Option<String> {
         let n = self.not_asked();
         if n == 0 {
             return None;

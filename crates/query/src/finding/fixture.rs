@@ -1,4 +1,4 @@
-//! Test rows in the header of a finding, on which it must fire (`yes`) or stay silent (`no`).
+//! Test rows in the header of a finding, on which it must fire (`yes`), as no more than information (`fact`), or stay silent (`no`).
 //!
 //! `cpu cpu=0 usr=99 idle=1 *30 @10`: a row of the table `cpu` at each of 30 seconds after the tenth. A
 //! column that is not named is NULL, `dt` is 1 unless it is given, quotes hold blanks together.
@@ -9,11 +9,23 @@
 use fenxi_model::{Micros, Rows, TABLES, Table, Type, near, table};
 use fenxi_store::SourceCost;
 
+/// What a finding must do with the rows of a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expected {
+    /// To find something.
+    #[default]
+    Found,
+    /// To find something that is information, and no warning.
+    Fact,
+    /// To find nothing.
+    Nothing,
+}
+
 /// One run's rows, and what the finding must do with them.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
-    /// Whether it must find nothing.
-    pub silent: bool,
+    /// What it must do.
+    pub expected: Expected,
     /// The cost of recording in the case.
     pub costs: Vec<SourceCost>,
     /// Exit status of the run's command.
@@ -106,9 +118,9 @@ impl Cases {
     }
 
     /// Adds a line of rows; what is wrong as a message.
-    pub(super) fn line(&mut self, silent: bool, text: &str) -> Result<(), String> {
-        if !self.open || self.all.last().is_none_or(|case| case.silent != silent) {
-            self.all.push(Case { silent, ..Case::default() });
+    pub(super) fn line(&mut self, expected: Expected, text: &str) -> Result<(), String> {
+        if !self.open || self.all.last().is_none_or(|case| case.expected != expected) {
+            self.all.push(Case { expected, ..Case::default() });
         }
         self.open = true;
         let words = words(text);
@@ -213,7 +225,11 @@ fn cost(values: &[String]) -> Result<SourceCost, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cases, words};
+    use super::{
+        Cases,
+        Expected::{Fact, Found, Nothing},
+        words,
+    };
 
     #[test]
     fn quotes_hold_blanks_together() {
@@ -223,18 +239,20 @@ mod tests {
     #[test]
     fn lines_of_one_kind_are_one_case_until_the_kind_changes_or_a_comment_is_empty() {
         let mut cases = Cases::default();
-        for (silent, text) in [(false, "cpu usr=1"), (false, "mem free_bytes=1"), (true, "cpu usr=0 *3")] {
-            cases.line(silent, text).unwrap();
+        for (expected, text) in
+            [(Found, "cpu usr=1"), (Found, "mem free_bytes=1"), (Fact, "cpu usr=9"), (Nothing, "cpu usr=0 *3")]
+        {
+            cases.line(expected, text).unwrap();
         }
         cases.end();
-        cases.line(true, "cost source=cpu cpu_s=3").unwrap();
-        assert_eq!(cases.all.iter().map(|c| c.silent).collect::<Vec<_>>(), [false, true, true]);
+        cases.line(Nothing, "cost source=cpu cpu_s=3").unwrap();
+        assert_eq!(cases.all.iter().map(|c| c.expected).collect::<Vec<_>>(), [Found, Fact, Nothing, Nothing]);
         assert_eq!(cases.all[0].lines.len(), 2);
     }
 
     #[test]
     fn a_wrong_line_says_what_was_meant() {
-        let error = |text: &str| Cases::default().line(false, text).unwrap_err();
+        let error = |text: &str| Cases::default().line(Found, text).unwrap_err();
         assert_eq!(error("proces pid=1"), "there is no table `proces`; did you mean `process`?");
         assert_eq!(error("cpu uzr=1"), "table cpu has no column `uzr`; did you mean `usr`?");
         assert!(error("cpu usr=much").starts_with("usr: `much` is not a "));

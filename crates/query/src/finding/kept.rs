@@ -6,10 +6,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use fenxi_model::RunId;
+use fenxi_store::Manifest;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Occurrence, Severity, order};
@@ -18,10 +18,8 @@ use crate::{
     views::{self, Mentions},
 };
 
-/// Engines that look for findings at the same time, at most: nearly all of their time is planning, which one CPU does.
-const MAX_ENGINES: usize = 4;
-/// Findings for which one more engine is worth being begun.
-const FOR_AN_ENGINE: usize = 8;
+/// So many statements are worth that what they read is held in memory.
+const WORTH_HOLDING: usize = 8;
 
 /// Of more runs it is not asked which tables they have.
 const MANY_RUNS: usize = 100;
@@ -51,7 +49,8 @@ struct Evaluated {
 struct Row {
     host: Option<String>,
     severity: String,
-    says: String,
+    #[serde(alias = "says")]
+    message: String,
     /// As JSON, so that a number is the same however often it is kept and read.
     evidence: String,
 }
@@ -68,10 +67,10 @@ impl Engine {
         let by = self.program()?.map(|program| word(&program));
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
         let mut kept: Vec<CachedFindings> = runs.iter().map(|run| self.kept(path(run))).collect();
-        let holds = self.tables_of(&runs);
+        let known = self.known_of(&runs);
         let jobs: Vec<Job> =
-            findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
-        let found = self.find_side_by_side(&findings, &jobs);
+            findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, known.as_deref())).collect();
+        let found = self.find_each(&findings, &jobs);
         let mut all = Vec::new();
         for ((finding, job), found) in findings.into_iter().zip(jobs).zip(found) {
             let mut outcome = match found.transpose() {
@@ -105,63 +104,29 @@ impl Engine {
         Ok(all.into_iter().filter(|run| seen.insert(run.clone())).collect())
     }
 
-    /// Tables in which any of the runs has rows; None where there are many runs, or one cannot be read.
-    fn tables_of(&self, runs: &[RunId]) -> Option<BTreeSet<String>> {
-        if runs.len() > MANY_RUNS {
-            return None;
-        }
-        let mut all = BTreeSet::new();
-        for run in runs {
-            let files = self.store().run(run).ok()?.manifest.files;
-            all.extend(files.into_iter().filter(|file| file.rows > 0).filter_map(|file| file.table));
-        }
-        Some(all)
+    /// What is known of the runs; None where there are many, or one cannot be read.
+    fn known_of(&self, runs: &[RunId]) -> Option<Vec<Manifest>> {
+        let known = |run: &RunId| Some(self.store().run(run).ok()?.manifest);
+        if runs.len() > MANY_RUNS { None } else { runs.iter().map(known).collect() }
     }
 
-    /// What each finding finds in the scope of its job, in their order; None where there is nothing to look for. Several engines
-    /// look at the same time where there may be more than one.
-    fn find_side_by_side(&self, findings: &[Finding], jobs: &[Job]) -> Vec<Option<Outcome>> {
-        let work: Vec<(usize, &Scope)> =
-            jobs.iter().enumerate().filter_map(|(i, job)| Some((i, job.scope.as_ref()?))).collect();
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let engines = Some(cpus.min(MAX_ENGINES).min(work.len() / FOR_AN_ENGINE)).filter(|n| *n > 1).unwrap_or(0);
-        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let ours = || work.iter().filter(move |(place, _)| !findings[*place].own);
-        let shared = ours().next().map(|(_, scope)| *scope).filter(|first| ours().all(|(_, scope)| scope == first));
-        let text: String = ours().map(|(place, _)| format!("{};\n", findings[*place].sql)).collect();
-        let look = |engine: &Engine| {
-            let mut found = Vec::new();
-            if let Some(scope) = shared.filter(|_| work.len() >= FOR_AN_ENGINE) {
-                engine.hold(&text, scope);
-            }
-            while !is_over.load(Ordering::Relaxed)
-                && let Some((place, scope)) = work.get(next.fetch_add(1, Ordering::Relaxed))
-            {
-                let outcome = engine.find(&findings[*place], scope);
-                if matches!(&outcome, Err(QueryError::Finding { source, .. }) if is_end(source)) {
-                    is_over.store(true, Ordering::Relaxed);
-                }
-                found.push((*place, outcome));
-            }
-            found
+    /// What each finding finds in the scope of its job, in their order; None where there is nothing to look for. Nearly all of the time is
+    /// planning: one process that holds what all of them read takes less of it than several at the same time.
+    fn find_each(&self, findings: &[Finding], jobs: &[Job]) -> Vec<Option<Outcome>> {
+        let work = || findings.iter().zip(jobs).filter_map(|(finding, job)| Some((finding, job.scope.as_ref()?)));
+        let ours = || work().filter(|(finding, _)| !finding.own);
+        let shared = ours().next().map(|(_, scope)| scope).filter(|first| ours().all(|(_, scope)| scope == *first));
+        if let Some(scope) = shared.filter(|_| ours().count() >= WORTH_HOLDING) {
+            let text: String = ours().map(|(finding, _)| format!("{};\n", finding.sql)).collect();
+            self.hold(&text, scope);
+        }
+        let mut is_over = false;
+        let look = |(finding, job): (&Finding, &Job)| {
+            let outcome = self.find(finding, job.scope.as_ref().filter(|_| !is_over)?);
+            is_over = matches!(&outcome, Err(QueryError::Finding { source, .. }) if is_end(source));
+            Some(outcome)
         };
-        let mut all: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
-        std::thread::scope(|scope| {
-            let look = &look;
-            let begin = |engine: Engine| scope.spawn(move || look(&engine));
-            let beside: Vec<_> = self.beside(engines).into_iter().map(begin).collect();
-            // A thread cannot panic; what it had looked for is looked for again below.
-            let found = beside.into_iter().flat_map(|thread| thread.join().unwrap_or_default());
-            found.for_each(|(place, outcome)| all[place] = Some(outcome));
-        });
-        // All of it where there is no other engine.
-        if engines == 0 {
-            look(self).into_iter().for_each(|(place, outcome)| all[place] = Some(outcome));
-        }
-        for (place, scope) in work.iter().filter(|_| !is_over.load(Ordering::Relaxed)) {
-            all[*place].get_or_insert_with(|| self.find(&findings[*place], scope));
-        }
-        all
+        findings.iter().zip(jobs).map(look).collect()
     }
 
     /// What is kept of a run; nothing where that cannot be believed.
@@ -230,14 +195,14 @@ struct Job {
 }
 
 impl Job {
-    /// A finding of the store looks at everything each time, a shipped one at the runs of which nothing is kept.
-    /// What reads only tables without rows finds nothing.
+    /// A finding of the store looks at everything each time, a shipped one at the runs of which nothing is kept: all of
+    /// them, so that statements share what they read. What is about none of these, or reads only tables without rows, finds nothing.
     fn of(
         finding: &Finding,
         runs: &[RunId],
         scope: &Scope,
         kept: &[CachedFindings],
-        holds: Option<&BTreeSet<String>>,
+        known: Option<&[Manifest]>,
     ) -> Job {
         let version = version(finding);
         if finding.own {
@@ -246,15 +211,17 @@ impl Job {
         let is_kept =
             |kept: &CachedFindings| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
         let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
-        let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
-        let may_find = || {
-            let sql = &finding.sql;
+        let of = |i: &usize| known.and_then(|known| known.get(*i));
+        let is_about = |i: &&usize| of(i).is_none_or(|known| finding.is_about(known));
+        let about: Vec<&usize> = missing.iter().filter(is_about).collect();
+        let has_rows = |table: &str| {
+            let in_run = |known: &Manifest| known.file(table).is_some_and(|file| file.rows > 0);
             // Marks are kept beside the runs.
-            holds.is_none_or(|holds| {
-                Mentions::of(sql).may_answer(sql, &|table| views::has_labels(table) || holds.contains(table))
-            })
+            views::has_labels(table) || about.iter().any(|i| of(i).is_none_or(in_run))
         };
-        Job { version, scope: (!missing.is_empty() && may_find()).then_some(narrowed), missing }
+        let may_find = !about.is_empty() && Mentions::of(&finding.sql).may_answer(&finding.sql, &has_rows);
+        let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
+        Job { version, scope: may_find.then_some(narrowed), missing }
     }
 
     /// Keeps what a shipped finding found in the runs that it looked at, and gives what it finds in all.
@@ -290,13 +257,13 @@ fn word(program: &str) -> String {
 /// Distinguishes versions of a finding.
 fn version(finding: &Finding) -> String {
     let names: Vec<&str> = finding.names.iter().map(|kind| culprit::text(kind)).collect();
-    let says = format!("{}\n{}\n{}", finding.severity, finding.says(), finding.world.join(";"));
-    version_of(&format!("{}\n{}", finding.sql, names.join("\n")), &says)
+    let message = format!("{}\n{}\n{}", finding.severity, finding.message(), finding.world.join(";"));
+    version_of(&format!("{}\n{}", finding.sql, names.join("\n")), &message)
 }
 
 /// Distinguishes versions of a statement with its message.
-fn version_of(sql: &str, says: &str) -> String {
-    let mut text = format!("{VIEWS}\n{says}\n{sql}");
+fn version_of(sql: &str, message: &str) -> String {
+    let mut text = format!("{VIEWS}\n{message}\n{sql}");
     text.extend(Mentions::of(sql).derived.iter().map(|view| view.sql));
     blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
 }
@@ -306,7 +273,7 @@ impl Row {
         Row {
             host: occurrence.host.clone(),
             severity: occurrence.severity.word().to_owned(),
-            says: occurrence.says.clone(),
+            message: occurrence.message.clone(),
             evidence: serde_json::to_string(&occurrence.evidence).unwrap_or_default(),
         }
     }
@@ -317,7 +284,7 @@ impl Row {
             run: run.to_string(),
             host: self.host.clone(),
             severity: Severity::parse(&self.severity)?,
-            says: self.says.clone(),
+            message: self.message.clone(),
             evidence: serde_json::from_str(&self.evidence).ok()?,
         })
     }

@@ -13,7 +13,7 @@ const FIELD: char = '\u{1f}';
 /// The statement with the meanings of series.
 const NAMING: &str = include_str!("means.sql");
 /// What a series can mean. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
-pub const MEANS: [&str; 29] = [
+pub const MEANS: [&str; 33] = [
     "throughput",
     "statements",
     "latency",
@@ -21,16 +21,19 @@ pub const MEANS: [&str; 29] = [
     "active",
     "locks",
     "scans",
+    "spills",
     "reads",
     "inserted",
     "changed",
     "redo",
     "log",
+    "commit_flushes",
     "misses",
     "own_writes",
     "sent",
     "received",
     "flushes",
+    "ddl",
     "cpu_use",
     "kernel",
     "stolen",
@@ -41,14 +44,17 @@ pub const MEANS: [&str; 29] = [
     "disk_reads",
     "retransmits",
     "round_trip",
+    "dump",
     "other_cpu",
     "other_io",
 ];
 
 /// Columns of `moves` that are made of several meanings: the change of the throughput, 0 where it is unknown; the largest rise of what a
 /// database does for its clients, whole and per transaction; and how much a rise matters: a warning where work is slower, or it is unknown.
+/// What goes on all the time costs more per transaction where these become fewer: without a rise of its own it counts for little.
 const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inserted, changed, 0) AS own_work, \
-     greatest(reads_cost, scans_cost, inserted_cost, changed_cost, 0) AS own_cost, \
+     greatest(CASE WHEN reads > 0.1 THEN reads_cost ELSE least(reads_cost, 0.4) END, CASE WHEN scans > 0.1 THEN scans_cost ELSE least(scans_cost, 0.4) END, \
+     CASE WHEN inserted > 0.1 THEN inserted_cost ELSE least(inserted_cost, 0.4) END, CASE WHEN changed > 0.1 THEN changed_cost ELSE least(changed_cost, 0.4) END, 0) AS own_cost, \
      CASE WHEN throughput <= -0.05 OR latency >= 0.3 OR throughput IS NULL AND latency IS NULL THEN 'warning' ELSE 'info' END AS severity";
 
 /// What a series means.
@@ -86,7 +92,7 @@ pub struct ChangeRow<'a> {
     /// Whether it is the first of its meaning.
     pub is_first: bool,
     /// It in words.
-    pub said: String,
+    pub summary: String,
 }
 
 impl Engine {
@@ -186,7 +192,7 @@ impl ChangeRow<'_> {
             &self.cost.map_or_else(String::new, number),
             &number(self.weight),
             if self.is_first { "1" } else { "0" },
-            &self.said,
+            &self.summary,
         ])
     }
 }
@@ -199,9 +205,10 @@ fn tables() -> String {
     let text = |(n, name): (usize, &&str)| format!("{} AS {name}", field(n + 1));
     let number =
         |(n, name): (usize, &&str)| format!("CAST(nullif({}, '') AS DOUBLE) AS {name}", field(n + 1 + texts.len()));
-    let said = format!("{} AS said", field(texts.len() + numbers.len() + 1));
-    let columns: Vec<String> =
-        texts.iter().enumerate().map(text).chain(numbers.iter().enumerate().map(number)).chain([said]).collect();
+    let summary = field(texts.len() + numbers.len() + 1);
+    // `said` is the name that `summary` had before.
+    let texts = texts.iter().enumerate().map(text).chain(numbers.iter().enumerate().map(number));
+    let columns: Vec<String> = texts.chain(["summary", "said"].map(|name| format!("{summary} AS {name}"))).collect();
     let of = |name: &&str| {
         let most = |column: &str| format!("max(CASE WHEN means = '{name}' THEN {column} END)");
         format!("{} AS {name}, {} AS {name}_cost", most("change"), most("cost"))

@@ -1,5 +1,5 @@
-//! The worlds of a run: what it is of. A finding that names worlds applies to these only, so that no finding is about the
-//! transactions of a disk benchmark.
+//! The worlds of a run: what it is of. A finding that names worlds applies to these only, or to none of those before which it has `not`, so
+//! that no finding is about the transactions of a disk benchmark.
 
 use fenxi_model::RunId;
 use fenxi_store::{IMPORT, Manifest};
@@ -7,26 +7,30 @@ use fenxi_store::{IMPORT, Manifest};
 use super::{Finding, Occurrence};
 use crate::{Engine, QueryError};
 
-/// A world, and what makes a run one of it.
+/// A world, and what makes a run one of it: one of these is enough.
 struct World {
     name: &'static str,
-    /// Tables, of which it has one.
+    /// Tables; a `*` at the end is for any end of the name.
     tables: &'static [&'static str],
-    /// Formats, in one of which an input was.
+    /// Formats in which an input was.
     formats: &'static [&'static str],
-}
-
-const fn world(name: &'static str, tables: &'static [&'static str], formats: &'static [&'static str]) -> World {
-    World { name, tables, formats }
+    /// Programs that are the command.
+    programs: &'static [&'static str],
 }
 
 const WORLDS: &[World] = &[
-    world("database", &["db", "db_wait", "db_session", "db_statement", "db_setting", "db_table", "query"], &[]),
-    world("machine", &["cpu", "sched", "pressure", "mem", "vm", "disk", "net", "process"], &[]),
-    world(
-        "database load",
-        &["query"],
-        &[
+    World { name: "database", tables: &["db", "db_*", "query"], formats: &[], programs: &[] },
+    World {
+        name: "machine",
+        tables: &["cpu", "sched", "pressure", "mem", "vm", "disk", "net", "process"],
+        formats: &[],
+        programs: &[],
+    },
+    World { name: "load", tables: &["load", "result", "query"], formats: &[], programs: &[] },
+    World {
+        name: "database load",
+        tables: &["query"],
+        formats: &[
             "sysbench",
             "pgbench",
             "pgbench-aggregate",
@@ -37,20 +41,23 @@ const WORLDS: &[World] = &[
             "benchbase",
             "benchbase-csv",
         ],
-    ),
-    world(
-        "http load",
-        &[],
-        &[
+        programs: &["pgbench", "sysbench", "mysqlslap"],
+    },
+    World {
+        name: "http load",
+        tables: &[],
+        formats: &[
             "wrk", "ab", "hey", "oha", "jmeter", "k6", "vegeta", "siege", "locust", "ghz", "gatling", "h2load",
             "httperf",
         ],
-    ),
-    world(
-        "storage bench",
-        &[],
-        &["fio", "fio-log", "fio-terse", "fio-hist-log", "dd", "ioping", "bonnie", "dbench", "stream"],
-    ),
+        programs: &["wrk", "wrk2", "ab", "hey", "oha", "k6", "vegeta", "siege", "locust", "ghz", "h2load", "httperf"],
+    },
+    World {
+        name: "storage bench",
+        tables: &[],
+        formats: &["fio", "fio-log", "fio-terse", "fio-hist-log", "dd", "ioping", "bonnie", "dbench"],
+        programs: &["fio", "ioping", "bonnie++", "dbench", "iozone"],
+    },
 ];
 
 /// What a command is called, and a recording.
@@ -58,10 +65,13 @@ const COMMAND: &str = "command";
 const RECORDING: &str = "recording";
 /// Begins the world of an import of one format.
 const IMPORT_OF: &str = "import of ";
+/// Before a world in which a finding has nothing to say.
+const NOT: &str = "not ";
 
 /// The worlds of a header, with `;` between them; which one there is not as a message.
 pub(super) fn parse(value: &str) -> Result<Vec<String>, String> {
     let is_known = |name: &str| {
+        let name = name.strip_prefix(NOT).unwrap_or(name);
         [COMMAND, RECORDING].contains(&name)
             || name.starts_with(IMPORT_OF)
             || WORLDS.iter().any(|world| world.name == name)
@@ -85,10 +95,30 @@ fn is_of(manifest: &Manifest, name: &str) -> bool {
     match name {
         RECORDING => manifest.kind != IMPORT,
         COMMAND => manifest.kind != IMPORT && !manifest.command.is_empty(),
-        name => WORLDS.iter().filter(|world| world.name == name).any(|world| {
-            world.tables.iter().any(|table| manifest.file(table).is_some())
-                || world.formats.iter().any(|format| is_read_as(format))
-        }),
+        name => WORLDS.iter().filter(|world| world.name == name).any(|world| world.is_of(manifest, &is_read_as)),
+    }
+}
+
+impl World {
+    fn is_of(&self, manifest: &Manifest, is_read_as: &dyn Fn(&str) -> bool) -> bool {
+        let has = |table: &str| match table.strip_suffix('*') {
+            Some(begin) => manifest.files.iter().filter_map(|file| file.table.as_ref()).any(|t| t.starts_with(begin)),
+            None => manifest.file(table).is_some(),
+        };
+        let program = manifest.command.first().and_then(|word| word.rsplit('/').next());
+        self.tables.iter().any(|table| has(table))
+            || self.formats.iter().any(|format| is_read_as(format))
+            || program.is_some_and(|program| self.programs.contains(&program))
+    }
+}
+
+impl Finding {
+    /// Whether it has something to say about a run.
+    pub(super) fn is_about(&self, manifest: &Manifest) -> bool {
+        let (without, within): (Vec<&str>, Vec<&str>) =
+            self.world.iter().map(String::as_str).partition(|name| name.starts_with(NOT));
+        let is_of = |name: &&str| is_of(manifest, name.strip_prefix(NOT).unwrap_or(name));
+        !without.iter().any(is_of) && (within.is_empty() || within.iter().any(is_of))
     }
 }
 
@@ -101,10 +131,7 @@ impl Engine {
         let mut kept = Vec::with_capacity(found.len());
         for occurrence in found.drain(..) {
             let is_meant = match RunId::parse(&occurrence.run) {
-                Some(run) => {
-                    let manifest = &self.store().run(&run)?.manifest;
-                    finding.world.iter().any(|name| is_of(manifest, name))
-                }
+                Some(run) => finding.is_about(&self.store().run(&run)?.manifest),
                 None => true,
             };
             if is_meant {

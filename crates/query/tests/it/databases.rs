@@ -3,7 +3,7 @@
 use fenxi_model::{
     Rows,
     catalog::{
-        db, db_checkpoint, db_index, db_io, db_lock, db_replication, db_session, db_setting, db_statement,
+        db, db_checkpoint, db_index, db_io, db_lock, db_plan, db_replication, db_session, db_setting, db_statement,
         db_statement_wait, db_table, db_wait, db_wal, disk, file_cache, io_pattern, metric, process, query, sched,
     },
 };
@@ -188,6 +188,17 @@ fn objects(rows: &mut Rows) {
         .str(db_replication::server, SERVER)
         .str(db_replication::name, "standby")
         .f64(db_replication::replay_lag_s, 0.1);
+    for (second, plan, replaced) in [(0.0, "p1", None), (5.0, "p2", Some("p1"))] {
+        rows.row(&db_plan::TABLE, at(second), None)
+            .str(db_plan::server, SERVER)
+            .str(db_plan::digest, "d1")
+            .str(db_plan::plan, plan)
+            .str(db_plan::source, "generic")
+            .text(db_plan::shape, plan)
+            .text(db_plan::tree, plan)
+            .str(db_plan::replaced, replaced)
+            .text(db_plan::change, replaced.map(|_| "t: index scan → sequential scan"));
+    }
     for (name, value, origin) in
         [("cpus", "2", "server"), ("max_connections", "100", "default"), ("work_mem", "4096", "file")]
     {

@@ -1,11 +1,12 @@
-//! Every shipped finding on the rows of its own header, and findings that users write.
+//! Every shipped finding on the rows of the header, and findings that users write.
 
 use fenxi_model::{
     Rows,
     catalog::{cgroup, cpu, disk, mem, pressure, process, sched},
 };
 use fenxi_query::{
-    CULPRITS, Case, Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
+    CULPRITS, Case, Engine, Expected, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings,
+    question,
 };
 use fenxi_store::End;
 
@@ -47,26 +48,28 @@ fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurre
 fn wrong_cases(finding: &Finding, s: &mut TestStore) -> Vec<String> {
     let name = &finding.name;
     let mut wrong = Vec::new();
-    for silent in [false, true] {
-        if !finding.cases.iter().any(|c| c.silent == silent) {
-            wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
+    for (word, expected) in [("yes", Expected::Found), ("no", Expected::Nothing)] {
+        if !finding.cases.iter().any(|case| case.expected == expected) {
+            wrong.push(format!("{name}: there is no `{word}` row"));
         }
     }
     for (place, case) in finding.cases.iter().enumerate() {
-        match (look(finding, case, s), case.silent) {
+        match (look(finding, case, s), case.expected) {
             (Err(e), _) => wrong.push(format!("{name}: {e}")),
-            (Ok(found), true) if !found.is_empty() => {
-                wrong.push(format!("{name}, case {place} (no): {}", found[0].says))
+            (Ok(found), Expected::Nothing) => {
+                wrong.extend(found.first().map(|o| format!("{name}, case {place} (no): {}", o.message)));
             }
-            (Ok(found), false) => match found.first() {
+            (Ok(found), expected) => match found.first() {
                 None => wrong.push(format!("{name}, case {place} (yes): silent")),
-                Some(o) if o.says.contains(['{', '}']) || o.says.contains("(unknown)") => {
-                    wrong.push(format!("{name}: {}", o.says));
+                Some(o) if expected == Expected::Fact && o.severity != Severity::Info => {
+                    wrong.push(format!("{name}, case {place} (fact): a {}: {}", o.severity, o.message));
+                }
+                Some(o) if o.message.contains(['{', '}']) || o.message.contains("(unknown)") => {
+                    wrong.push(format!("{name}: {}", o.message));
                 }
                 Some(o) if o.host.is_none() => wrong.push(format!("{name}: no host")),
                 Some(_) => {}
             },
-            (Ok(_), true) => {}
         }
     }
     wrong
@@ -102,15 +105,15 @@ fn a_finding_names_culprits_and_speaks_in_its_worlds_only() {
     });
     let finding = |world: &str| {
         let text = format!(
-            "-- title: T\n-- severity: info\n-- section: cpu\n-- says: It is {{one}}.\n-- names: process, function\n{world}\
+            "-- title: T\n-- severity: info\n-- section: cpu\n-- message: It is {{one}}.\n-- names: process, function\n{world}\
              SELECT run, host, 1 AS one FROM process GROUP BY run, host"
         );
         Finding::parse("own", &text).unwrap()
     };
     let find = |world: &str| s.engine().find(&finding(world), &Scope::of([run.clone()])).unwrap();
     let found = find("");
-    assert_eq!(found[0].says, "It is 1. Most CPU time: gzip (process 7) 100%.");
-    assert_eq!(found[0].named(), Some("Most CPU time: gzip (process 7) 100%."));
+    assert_eq!(found[0].message, "It is 1. Most CPU time: gzip (process 7) 0.90 CPU.");
+    assert_eq!(found[0].named(), Some("Most CPU time: gzip (process 7) 0.90 CPU."));
     assert_eq!(find("-- world: recording; database\n").len(), 1);
     assert!(find("-- world: database; http load; import of wrk\n").is_empty());
     let wrong = |line: &str| Finding::parse("x", &format!("-- title: T\n-- {line}\nSELECT 1")).unwrap_err().to_string();
@@ -132,7 +135,7 @@ fn every_shipped_finding_is_listed_and_has_a_whole_header() {
     let names: Vec<String> = findings(&s.store).unwrap().into_iter().map(|finding| finding.name).collect();
     for finding in findings(&s.store).unwrap() {
         let name = &finding.name;
-        assert!(finding.says().ends_with('.') && finding.says().contains('{'), "{name}: {}", finding.says());
+        assert!(finding.message().ends_with('.') && finding.message().contains('{'), "{name}: {}", finding.message());
         assert!(finding.advice.ends_with('.') && finding.advice.len() > 40, "{name}: {}", finding.advice);
         assert!(!finding.title.ends_with(['.', '?']), "{name}: {}", finding.title);
         assert!(!finding.sql.contains('"'), "{name}: other engines read double quotes as strings");
@@ -217,7 +220,7 @@ fn an_idle_machine_has_nothing_critical_and_no_warning() {
     }
 }
 
-const MINE: &str = "-- title: Mine\n-- severity: info\n-- section: cpu\n-- says: usr was {usr:%}.\n";
+const MINE: &str = "-- title: Mine\n-- severity: info\n-- section: cpu\n-- message: usr was {usr:%}.\n";
 
 #[test]
 fn a_store_can_have_findings_of_its_own_and_a_row_can_say_how_much_it_matters() {
@@ -231,20 +234,45 @@ fn a_store_can_have_findings_of_its_own_and_a_row_can_say_how_much_it_matters() 
     let all = s.engine().find_all(&Scope::all()).unwrap();
     let mine = all.iter().find(|f| f.finding.name == "mine").unwrap();
     let found = &mine.outcome.as_ref().unwrap()[0];
-    assert_eq!((found.says.as_str(), found.severity, mine.finding.own), ("usr was 12.5%.", Severity::Critical, true));
+    assert_eq!(
+        (found.message.as_str(), found.severity, mine.finding.own),
+        ("usr was 12.5%.", Severity::Critical, true)
+    );
     let wrong = all.iter().find(|f| f.finding.name == "wrong").unwrap();
     let error = wrong.outcome.as_ref().unwrap_err().to_string();
     assert!(error.starts_with("wrong.sql: there is no column `usrr`\n  line 6 | "), "{error}");
 }
 
 #[test]
-fn a_wrong_header_is_told_with_file_and_line() {
+fn findings_of_a_store_may_use_the_former_names_of_keys_findings_and_columns() {
+    let s = TestStore::new();
+    let folder = s.store.path().join("findings");
+    fs_err::create_dir_all(&folder).unwrap();
+    let before = MINE.replace("-- message:", "-- says:");
+    assert_ne!(before, MINE);
+    fs_err::write(
+        folder.join("far-server.sql"),
+        format!("{before}-- explains: far-server, steal\nSELECT run, usr FROM cpu"),
+    )
+    .unwrap();
+    let all = fenxi_query::findings(&s.store).unwrap();
+    let mine = all.iter().find(|finding| finding.own).unwrap();
+    assert_eq!((mine.name.as_str(), mine.message().as_str()), ("far-server", "usr was {usr:%}."));
+    assert_eq!(mine.explains, ["network-latency", "steal"]);
+    assert!(!all.iter().any(|finding| finding.name == "network-latency"), "the store's own replaces it");
+    let changes =
+        Finding::parse("x", &format!("{before}-- periods: inside, rest\nSELECT run, said FROM change")).unwrap();
+    assert!(changes.over_changes().contains(" AS said"));
+}
+
+#[test]
+fn a_wrong_header_is_reported_with_file_and_line() {
     let error = |text: &str| Finding::parse("x", text).unwrap_err().to_string();
     assert_eq!(
         error("-- title: X\n-- severity: bad\nSELECT 1"),
         "x.sql: line 2: `bad` is not a severity: one of critical, warning, info"
     );
-    assert_eq!(error("-- title: X\nSELECT 1"), "x.sql: line 1: there is no `-- says: …` in the header");
+    assert_eq!(error("-- title: X\nSELECT 1"), "x.sql: line 1: there is no `-- message: …` in the header");
     assert!(
         error(&format!("{MINE}-- yes: cpu uzr=1\nSELECT 1"))
             .starts_with("x.sql: line 5: table cpu has no column `uzr`")
@@ -263,5 +291,5 @@ fn a_wrong_header_is_told_with_file_and_line() {
     s.run("r", 2.0, |rows| _ = rows.row(&cpu::TABLE, at(1.0), 1.0).f64(cpu::usr, 12.5));
     let finding = Finding::parse("x", &format!("{MINE}SELECT run, sys FROM cpu")).unwrap();
     let error = s.engine().find(&finding, &Scope::all()).unwrap_err().to_string();
-    assert_eq!(error, "x.sql: line 4: says: there is no column `usr`; the SQL gives run, sys");
+    assert_eq!(error, "x.sql: line 4: message: there is no column `usr`; the SQL gives run, sys");
 }

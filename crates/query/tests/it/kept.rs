@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fenxi_model::{RunId, catalog::cpu};
-use fenxi_query::{Finding, Found, Occurrence, SHIPPED_FINDINGS, Scope, findings};
+use fenxi_query::{Expected, Finding, Found, Occurrence, SHIPPED_FINDINGS, Scope, findings};
 
 use crate::store::{START, TestStore, at};
 
@@ -19,9 +19,9 @@ fn run(s: &mut TestStore, name: &str, steal: f64) -> RunId {
 }
 
 /// The sentence of the finding `steal`.
-fn says(all: Vec<Found>) -> Vec<String> {
+fn messages(all: Vec<Found>) -> Vec<String> {
     let of_steal = all.into_iter().filter(|found| found.finding.name == "steal");
-    of_steal.flat_map(|found| found.outcome.unwrap()).map(|occurrence| occurrence.says).collect()
+    of_steal.flat_map(|found| found.outcome.unwrap()).map(|occurrence| occurrence.message).collect()
 }
 
 fn kept(s: &TestStore) -> Vec<PathBuf> {
@@ -42,16 +42,16 @@ fn what_a_finding_found_is_kept_and_believed() {
         all.iter().map(|found| found.outcome.as_ref().unwrap().clone()).collect()
     };
     assert_eq!(outcomes(&first), outcomes(&again), "evidence and order, too");
-    assert!(says(first)[0].starts_with("Steal was 10"));
+    assert!(messages(first)[0].starts_with("Steal was 10"));
     // That it is read and not evaluated shows where it has another text, with a checksum that fits.
     let [file] = kept(&s).try_into().unwrap();
     let other = fs_err::read_to_string(&file).unwrap().replace("Steal was 10", "Steal was 11");
     s.store.keep_derived(&file, other.as_bytes()).unwrap();
-    assert!(says(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 11"));
+    assert!(messages(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 11"));
     // Without one it is not believed.
     let text = fs_err::read_to_string(&file).unwrap().replace("Steal was 11", "Steal was 12");
     fs_err::write(&file, text).unwrap();
-    assert!(says(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 10"));
+    assert!(messages(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 10"));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_another_version_of_a_finding_found_is_not_believed() {
     json["findings"]["steal"]["version"] = "another".into();
     json["findings"]["steal"]["rows"] = serde_json::json!([]);
     s.store.keep_derived(&file, json.to_string().as_bytes()).unwrap();
-    assert!(says(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 10"));
+    assert!(messages(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 10"));
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn parts_of_a_run_are_kept_apart_and_forgotten_with_it() {
     let whole = Scope::of([id.clone()]);
     let part = whole.clone().between(Some(15.0), None);
     for _ in 0..2 {
-        assert_eq!(says(s.engine().find_comparison(&part).unwrap()), Vec::<String>::new());
-        assert!(says(s.engine().find_comparison(&whole).unwrap())[0].starts_with("Steal was 10"));
+        assert_eq!(messages(s.engine().find_comparison(&part).unwrap()), Vec::<String>::new());
+        assert!(messages(s.engine().find_comparison(&whole).unwrap())[0].starts_with("Steal was 10"));
         // By run in the order of the scope, though the other's is worse.
-        let both = says(s.engine().find_comparison(&Scope::of([id.clone(), other.clone()])).unwrap());
+        let both = messages(s.engine().find_comparison(&Scope::of([id.clone(), other.clone()])).unwrap());
         assert!(both[0].starts_with("Steal was 10") && both[1].starts_with("Steal was 20"), "{both:?}");
     }
     assert_eq!(kept(&s).len(), 3);
@@ -99,13 +99,13 @@ fn what_a_statement_of_ours_says_of_one_run_is_asked_once() {
         s.engine().say_once("most", sql, scope, say).unwrap()
     };
     let whole = Scope::of([id.clone()]);
-    for (scope, says, asked_for) in [
+    for (scope, answer, asked_for) in [
         (whole.clone(), "[Some(30.0)]", 1),
         (whole.clone(), "[Some(30.0)]", 1),
         (whole.clone().between(Some(15.0), None), "[Some(0.0)]", 2),
         (Scope::of([id, other]), "[Some(60.0)]", 3),
     ] {
-        assert_eq!((most(SQL, &scope).as_str(), asked.get()), (says, asked_for));
+        assert_eq!((most(SQL, &scope).as_str(), asked.get()), (answer, asked_for));
     }
     // Another statement is another answer, and several runs are asked each time.
     assert_eq!(most("SELECT 2 * max(steal) AS steal FROM cpu", &whole), "[Some(60.0)]");
@@ -119,26 +119,27 @@ fn a_finding_of_the_store_is_evaluated_each_time() {
     let folder = s.store.path().join("findings");
     fs_err::create_dir_all(&folder).unwrap();
     for n in [1, 2] {
-        let header = "-- title: Mine\n-- severity: info\n-- section: cpu\n-- says: It is {n}.\n-- comparison: refuse\n";
+        let header =
+            "-- title: Mine\n-- severity: info\n-- section: cpu\n-- message: It is {n}.\n-- comparison: refuse\n";
         fs_err::write(folder.join("steal.sql"), format!("{header}SELECT run, host, {n} AS n FROM runs")).unwrap();
-        assert_eq!(says(s.engine().find_comparison(&scope).unwrap()), [format!("It is {n}.")]);
+        assert_eq!(messages(s.engine().find_comparison(&scope).unwrap()), [format!("It is {n}.")]);
     }
 }
 
-/// The sentences of each finding for each run of its own header, with only that run in scope and with all of them.
+/// The sentences of each finding for each run of the header, with only that run in scope and with all of them.
 #[test]
 fn a_shipped_finding_looks_at_each_run_by_itself() {
     let mut s = TestStore::new();
     let all: Vec<Finding> = findings(&s.store).unwrap();
     assert_eq!(all.len(), SHIPPED_FINDINGS.len());
     let mut ids = Vec::new();
-    for case in all.iter().flat_map(|finding| &finding.cases).filter(|case| !case.silent) {
+    for case in all.iter().flat_map(|finding| &finding.cases).filter(|case| case.expected != Expected::Nothing) {
         let end = fenxi_store::End { exit_status: case.exit_status, ..fenxi_store::End::at(at(40.0)) };
         ids.push(s.run_with("case", |rows| _ = case.fill(rows, START), end));
     }
     let engine = s.engine();
     let sorted = |mut rows: Vec<Occurrence>| {
-        rows.sort_by(|a, b| (&a.run, &a.says).cmp(&(&b.run, &b.says)));
+        rows.sort_by(|a, b| (&a.run, &a.message).cmp(&(&b.run, &b.message)));
         rows
     };
     for (place, finding) in all.iter().enumerate() {

@@ -38,7 +38,7 @@ const UNREAD: &[(&str, &str)] = &[
          query.network_us query.other_us disk.discard_await_ms syscall.elapsed_s syscall.cpu_s \
          preemption.preemptions preemption.waited_s pin.events pin.pinned_s pin.run_queue_wait_s \
          agent.round_trip_s load.queue_length db_pool.transactions_per_s db_pool.statements_per_s \
-         load.transfer_bytes_per_s db_statement_wait.mean_ms db_statement_wait.time db_statement_wait.waits_per_s",
+         load.transfer_bytes_per_s db_plan.elapsed_ms db_statement_wait.mean_ms db_statement_wait.time db_statement_wait.waits_per_s",
     ),
     (
         "how much there is of something that is there on purpose, or that its operator knows",
@@ -112,8 +112,8 @@ fn what_a_rule_lacks_is_told_once() {
     let asked = s.engine().asked(&Scope::of([run])).unwrap();
     assert!(asked.lacks("disk-saturated").contains("of disk"), "{asked:?}");
     assert_eq!(asked.lacks("db-deadlocks"), "none of its tables is there");
-    let says = asked.says().unwrap();
-    assert!(says.contains("not asked: no ") && says.len() < 200, "{says}");
+    let sentence = asked.sentence().unwrap();
+    assert!(sentence.contains("not asked: no ") && sentence.len() < 200, "{sentence}");
     let full = s.run("all", 2.0, fill_everything);
     let asked = s.engine().asked(&Scope::of([full])).unwrap();
     assert_eq!((asked.lacks("disk-saturated"), asked.lacks("cpu-queue")), (String::new(), String::new()));

@@ -236,7 +236,7 @@ fn example(table: &'static Table) -> String {
 fn is_it<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near: Vec<String> = near(name, known).into_iter().map(|name| format!("`{name}`")).collect();
     if near.is_empty() {
-        return "; `fenxi tables` lists what there is".to_owned();
+        return "; `fenxi list tables` lists what there is".to_owned();
     }
     format!("; is it {}?", near.join(" or "))
 }

@@ -160,7 +160,13 @@ impl Watched {
         match &self.extreme {
             Some(Extreme { value, series, t }) => {
                 let of = if series.is_empty() { String::new() } else { format!(" of {series}") };
-                format!("never fired: {what} {}{of} at {}", number(*value), t.iso())
+                let why = match &self.condition.what {
+                    What::Compare(parts) if parts[0].1.holds(*value, parts[0].2) => {
+                        format!("never held for {} s: ", number(self.condition.hold_s))
+                    }
+                    _ => "never fired: ".to_owned(),
+                };
+                format!("{why}{what} {}{of} at {}", number(*value), t.iso())
             }
             None if matches!(self.condition.what, What::Unusual(..)) => {
                 format!("never fired: the last hour had less than {ENOUGH} values to compare with")

@@ -219,7 +219,7 @@ impl<'a> Agent<'a> {
         };
         if let Some(step) = stepped {
             let text = format!(
-                "the monotonic clock of this host stood still or jumped: the recorder's moved by {step:+.3} s against it"
+                "the monotonic clock of this host stopped or jumped: the recorder's moved by {step:+.3} s against it"
             );
             self.rows.event(t, "clock step", "agent", &text);
         }

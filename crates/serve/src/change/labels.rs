@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::{
+    Extension,
     extract::State,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
@@ -13,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Takes, blocking, done, given, json_body, named, one_run, text_schema};
-use crate::{reply::Failure, shared::Shared};
+use super::{Body, Named, Operation, Takes, blocking, done, exchange::by, given, json_body, named, one_run, text_schema};
+use crate::{access::Who, reply::Failure, shared::Shared};
 
 /// Where labels are.
 pub(crate) const LABELS: &str = "/api/v1/runs/{id}/labels";
@@ -70,6 +71,7 @@ pub(crate) async fn get(State(shared): State<Shared>, id: Named<String>) -> Resu
 async fn set(
     State(shared): State<Shared>,
     id: Named<String>,
+    who: Option<Extension<Who>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
@@ -78,7 +80,7 @@ async fn set(
     if given.tags.iter().flatten().any(|(key, _)| key.trim().is_empty() || key.contains('=')) {
         return Err(Failure::wrong("the name of a tag is not empty and has no `=`"));
     }
-    let store = shared.settings.store.clone();
+    let store = by(&shared, who);
     let labels = blocking(move || {
         store.change_labels(&id, |entry| {
             let labels = &mut entry.labels;
@@ -116,7 +118,8 @@ fn answer(labels: fenxi_store::Labels) -> Result<Response, Failure> {
 /// What distinguishes these labels from all that the run ever had: a digest, in the quotes of an entity tag.
 fn version(labels: &fenxi_store::Labels) -> String {
     // Labels can always be written.
-    let text = serde_json::to_vec(labels).unwrap_or_default();
+    let labels = fenxi_store::Labels { changes: Vec::new(), ..labels.clone() };
+    let text = serde_json::to_vec(&labels).unwrap_or_default();
     format!("\"{}\"", &blake3::hash(&text).to_hex()[..32])
 }
 

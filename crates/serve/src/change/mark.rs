@@ -1,6 +1,7 @@
 //! `/api/v1/runs/{id}/marks`: moments of a run that people named.
 
 use axum::{
+    Extension,
     extract::State,
     http::Method,
     response::Response,
@@ -13,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
-use crate::{reply::Failure, shared::Shared};
+use super::{Body, Named, Operation, Removed, Takes, blocking, done, exchange::by, json_body, named, one_run};
+use crate::{access::Who, reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -65,14 +66,17 @@ struct Made {
     text: String,
 }
 
-async fn set(State(shared): State<Shared>, path: Named<String>, body: Body) -> Result<Response, Failure> {
+async fn set(
+    State(shared): State<Shared>,
+    who: Option<Extension<Who>>,
+    path: Named<String>, body: Body) -> Result<Response, Failure> {
     let Given { at_s, text, host } = json_body(body)?;
     let id = one_run(&shared, named(path)?).await?;
     let text = text.trim().to_owned();
     if text.is_empty() || text.chars().count() > 500 {
         return Err(Failure::wrong("the text of a mark has 1 to 500 characters"));
     }
-    let store = shared.settings.store.clone();
+    let store = by(&shared, who);
     let made = blocking(move || {
         store.change_labels(&id, |entry| {
             let manifest = &entry.manifest;
@@ -89,10 +93,13 @@ async fn set(State(shared): State<Shared>, path: Named<String>, body: Body) -> R
     done(&made.await?)
 }
 
-async fn remove(State(shared): State<Shared>, path: Named<(String, String)>) -> Result<Response, Failure> {
+async fn remove(
+    State(shared): State<Shared>,
+    who: Option<Extension<Who>>,
+    path: Named<(String, String)>) -> Result<Response, Failure> {
     let (run, text) = named(path)?;
     let id = one_run(&shared, run).await?;
-    let store = shared.settings.store.clone();
+    let store = by(&shared, who);
     let removed = blocking(move || {
         store.change_labels(&id, |entry| match entry.labels.remove_marks(&text, None) {
             0 => Err(Failure::unknown(format!("run {id} has no mark `{text}` that could be removed"))),

@@ -2,6 +2,7 @@
 //! the OpenAPI description are made.
 
 mod average;
+mod exchange;
 mod labels;
 mod mark;
 mod question;
@@ -81,6 +82,7 @@ pub(crate) const OPERATIONS: &[&Operation] = &[
     &question::PUT,
     &question::DELETE,
     &upload::POST,
+    &exchange::POST,
     &sql::POST,
 ];
 

@@ -5,6 +5,7 @@
 use std::{
     io,
     path::PathBuf,
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -23,10 +24,10 @@ use fs_err as fs;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::io::AsyncWriteExt;
+use tokio::{io::AsyncWriteExt, sync::OwnedSemaphorePermit};
 
 use super::{Gone, Operation, Takes, blocking, done, random};
-use crate::{reply::Failure, shared::Shared};
+use crate::{metrics::resident_bytes, queue::Turns, reply::Failure, shared::Shared};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -64,14 +65,23 @@ const MOST_MEMBERS: usize = 10_000;
 const LONGEST_NAME: usize = 200;
 /// Time that an upload waits for its turn.
 const WAIT: Duration = Duration::from_secs(5);
+/// Bytes that an upload may have before it needs a turn: a client that sends a little at a time keeps no others waiting.
+const SMALL: u64 = 1 << 20;
+/// Bytes that a larger one has to bring in each [`STRETCH`] while others wait for a turn.
+const PACE: u64 = 128 << 10;
+/// Time over which that is counted.
+const STRETCH: Duration = Duration::from_secs(2);
+/// What an import may take where this process has its memory already: what was freed by others is used again first.
+const SLACK: u64 = 16 << 20;
+/// Time between two looks at whether others wait.
+const LOOK: Duration = Duration::from_millis(250);
 
 async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Body) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
     let name = plain_name(query.get("filename").unwrap_or("upload"));
     let limits = &shared.settings.limits;
-    let place = shared.uploads.take(WAIT).await?;
     let upload = Upload::new(&shared.settings.store)?;
-    let bytes = receive(body, &upload, limits.upload_bytes).await?;
+    let (bytes, place) = receive(body, &upload, limits.upload_bytes, &shared.uploads).await?;
     let turn = shared.imports.take(limits.time).await?;
     let gone = Gone::default();
     let taking = Taking {
@@ -79,6 +89,7 @@ async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Bod
         name,
         now: (shared.settings.now)(),
         unpacked: limits.upload_bytes.saturating_mul(UNPACKED).min(GROWTH.of(bytes)),
+        most_memory: limits.memory_bytes.max(resident_bytes().unwrap_or(0) + SLACK),
         until: Instant::now() + limits.import_time,
         is_gone: Box::new(gone.told()),
     };
@@ -109,6 +120,8 @@ struct Taking {
     now: Micros,
     /// What it may unpack to, with all that is in it.
     unpacked: u64,
+    /// Resident bytes of this process at which it ends: names and values that come once each take memory.
+    most_memory: u64,
     until: Instant,
     is_gone: Box<dyn Fn() -> bool + Send>,
 }
@@ -162,16 +175,21 @@ impl Taking {
         let formats = own_formats(&store, &Programs::Never).formats;
         let most_bytes = Some(budget.bytes);
         let plan = Plan { formats, most_bytes, ..Plan::new(store, name, sources, self.now, random()) };
-        let mut within = true;
+        let (mut within, mut fits) = (true, true);
         let outcome = import(&plan, &mut |progress| {
             within = progress.rows <= MOST_ROWS;
-            within && !self.is_over()
+            fits = fits && resident_bytes().is_none_or(|bytes| bytes <= self.most_memory);
+            within && fits && !self.is_over()
         });
         match outcome {
             Ok(outcome) => Ok(outcome.run.into_iter().chain(outcome.already).collect()),
             Err(ImportError::TooLong(_)) => {
                 Err(too_large(format!("it unpacks to more than the {} bytes that are accepted here", self.unpacked)))
             }
+            Err(_) if !fits => Err(too_large(
+                "it takes more memory than this server has, set with `fenxi serve --memory`; use `fenxi import`"
+                    .to_owned(),
+            )),
             Err(_) if !within => Err(too_large(format!("more than {MOST_ROWS} rows; use `fenxi import`"))),
             Err(ImportError::Store(error @ StoreError::Unknown { .. })) => Err(meanwhile(&error)),
             Err(ImportError::Store(error)) => Err(error.into()),
@@ -215,14 +233,33 @@ fn refused(error: StoreError) -> Failure {
     }
 }
 
-/// Writes a body into a file, as it comes; gives its length.
-async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<u64, Failure> {
+/// Writes a body into a file, as it comes; gives its length, and the turn that a larger one took.
+async fn receive(
+    body: Body,
+    upload: &Upload,
+    limit: u64,
+    turns: &Turns,
+) -> Result<(u64, Option<OwnedSemaphorePermit>), Failure> {
     let failed = |e: io::Error| Failure::from(StoreError::from(e));
     let mut file = tokio::fs::File::create(&upload.path).await.map_err(failed)?;
     let mut pieces = body.into_data_stream();
-    let mut bytes = 0u64;
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Failure::wrong("the upload ended too early"))?;
+    let (mut bytes, mut place) = (0u64, None);
+    let (mut since, mut before) = (Instant::now(), 0);
+    let waiting = turns.waiting();
+    loop {
+        let came = tokio::time::timeout(LOOK, pieces.next()).await;
+        if since.elapsed() >= STRETCH {
+            if place.is_some() && bytes - before < PACE && waiting.load(Ordering::Relaxed) > 0 {
+                let text = "the upload is too slow while others wait for a turn; try again later";
+                return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, text));
+            }
+            (since, before) = (Instant::now(), bytes);
+        }
+        let piece = match came {
+            Ok(Some(piece)) => piece.map_err(|_| Failure::wrong("the upload ended too early"))?,
+            Ok(None) => break,
+            Err(_) => continue,
+        };
         bytes += piece.len() as u64;
         if bytes > limit {
             return Err(Failure::new(
@@ -230,13 +267,17 @@ async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<u64, Failure
                 format!("an upload may have {limit} bytes, set with `fenxi serve --upload`"),
             ));
         }
+        if bytes > SMALL && place.is_none() {
+            place = Some(turns.take(WAIT).await?);
+            (since, before) = (Instant::now(), bytes);
+        }
         file.write_all(&piece).await.map_err(failed)?;
     }
     if bytes == 0 {
         return Err(Failure::wrong("the upload is empty"));
     }
     file.flush().await.map_err(failed)?;
-    Ok(bytes)
+    Ok((bytes, place))
 }
 
 /// A file beside the runs that is removed when it is dropped; of a server that was killed, by the next command.

@@ -1,6 +1,7 @@
 //! `/api/v1/runs/{id}/windows/{name}`: named time windows of a run.
 
 use axum::{
+    Extension,
     extract::State,
     http::Method,
     response::Response,
@@ -13,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
-use crate::{reply::Failure, shared::Shared};
+use super::{Body, Named, Operation, Removed, Takes, blocking, done, exchange::by, json_body, named, one_run};
+use crate::{access::Who, reply::Failure, shared::Shared};
 
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
@@ -63,14 +64,17 @@ struct Made {
     to_s: f64,
 }
 
-async fn set(State(shared): State<Shared>, path: Named<(String, String)>, body: Body) -> Result<Response, Failure> {
+async fn set(
+    State(shared): State<Shared>,
+    who: Option<Extension<Who>>,
+    path: Named<(String, String)>, body: Body) -> Result<Response, Failure> {
     let (run, name) = named(path)?;
     let Given { from_s, to_s } = json_body(body)?;
     if name.is_empty() || name.len() > 100 || ["all", "auto"].contains(&name.as_str()) || name.contains("..") {
         return Err(Failure::wrong(format!("`{name}` cannot be the name of a window")));
     }
     let id = one_run(&shared, run).await?;
-    let store = shared.settings.store.clone();
+    let store = by(&shared, who);
     let window = blocking(move || {
         store.change_labels(&id, |entry| {
             let manifest = &entry.manifest;
@@ -90,10 +94,13 @@ async fn set(State(shared): State<Shared>, path: Named<(String, String)>, body: 
     done(&window.await?)
 }
 
-async fn remove(State(shared): State<Shared>, path: Named<(String, String)>) -> Result<Response, Failure> {
+async fn remove(
+    State(shared): State<Shared>,
+    who: Option<Extension<Who>>,
+    path: Named<(String, String)>) -> Result<Response, Failure> {
     let (run, name) = named(path)?;
     let id = one_run(&shared, run).await?;
-    let store = shared.settings.store.clone();
+    let store = by(&shared, who);
     let removed = blocking(move || {
         store.change_labels(&id, |entry| match entry.labels.remove_window(&name) {
             true => Ok(name),

@@ -1,4 +1,4 @@
-//! Who goes when the house is full.
+//! Which connection is closed when there are too many.
 
 use super::*;
 

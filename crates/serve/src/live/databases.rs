@@ -1,4 +1,4 @@
-//! What database servers were seen doing, one event for each reading: active sessions by class, the sessions behind them,
+//! Activity of database servers, one event for each reading: active sessions by class, the sessions behind them,
 //! who blocks whom, and key figures.
 //!
 //! Only servers that the person who started this server named are ever looked at.

@@ -1,4 +1,4 @@
-//! The samplers at work, which listeners share.
+//! The active samplers, shared by all listeners.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,18 +11,18 @@ use super::values::Tick;
 
 /// Ticks that a slow listener may be behind; then it misses some.
 const BEHIND: usize = 8;
-/// Ticks of the past that who comes later is given.
+/// Past ticks that a new listener gets.
 const PAST: usize = 600;
-/// Ticks that are sampled on after the last listener has gone: who goes to another page and back misses nothing.
+/// Ticks that are sampled on after the last listener has gone: a listener that changes pages misses nothing.
 const LINGER: u32 = 120;
 
 /// An event for all listeners: its name and its data.
 pub(super) type Told = (&'static str, Arc<str>);
 
-/// What is sampled: the source of this name; None: those that say themselves that they are live.
+/// The source that is sampled; None for all that are marked as live.
 pub(super) type Key = Option<&'static str>;
 
-/// A sampler at work.
+/// An active sampler.
 pub(super) struct Sampler {
     pub(super) sender: broadcast::Sender<Told>,
     /// Its latest ticks: milliseconds since the epoch, and their text.
@@ -55,7 +55,7 @@ impl Sampler {
 /// The samplers at work.
 pub(super) type AtWork = BTreeMap<Key, Sampler>;
 
-/// The samplers at work, which listeners share.
+/// The active samplers, shared by all listeners.
 #[derive(Default)]
 pub(crate) struct Samplers(Mutex<AtWork>);
 

@@ -289,6 +289,47 @@ fn two_uploads_become_runs_at_a_time_and_the_third_waits_and_is_told_so() {
 }
 
 #[test]
+fn an_import_that_takes_more_memory_than_the_server_has_is_refused() {
+    let served = serve_with(|s| s.limits.memory_bytes = 1);
+    let mut many =
+        "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\"\n".to_owned();
+    for n in 0..100_000 {
+        many += &format!("\"a.b.C.m{n}{}\",\"thrpt\",1,5,{n}.5,1.0,\"ops/s\"\n", "n".repeat(100));
+    }
+    let post = |body: &[u8]| served.request("POST", "/api/v1/import?filename=many.csv", &["X-Fenxi: 1"], body);
+    let refused = post(many.as_bytes());
+    assert_eq!(refused.status, 413, "{}", refused.text());
+    assert!(refused.text().contains("--memory"), "{}", refused.text());
+    assert_eq!(served.store.ids().unwrap(), []);
+    // What is small is taken all the same.
+    assert_eq!(post(&vmstat(3, 4)).status, 200);
+}
+
+#[test]
+fn uploads_that_drip_keep_no_other_waiting() {
+    let served = serve_with(|s| s.limits.transfers = 1);
+    let begin = |sent: usize| {
+        let mut stream = std::net::TcpStream::connect(served.address).unwrap();
+        let head = format!(
+            "POST /api/v1/import?filename=x HTTP/1.1\r\nHost: {}\r\nX-Fenxi: 1\r\nContent-Length: 99000000\r\n\r\n",
+            served.address
+        );
+        std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+        std::io::Write::write_all(&mut stream, &vec![b'x'; sent]).unwrap();
+        stream
+    };
+    // One has the only turn; forty have sent next to nothing.
+    let _held: Vec<_> = std::iter::once(3 << 20).chain([5; 40]).map(begin).collect();
+    let post = |body: &[u8]| served.request("POST", "/api/v1/import?filename=v.txt", &["X-Fenxi: 1"], body);
+    assert_eq!(post(&vmstat(3, 1)).status, 200);
+    // What is large takes the turn of the one that has stalled meanwhile.
+    let large = vmstat(30_000, 2);
+    assert!(large.len() > 2 << 20);
+    let taken = post(&large);
+    assert_eq!(taken.status, 200, "{}", taken.text());
+}
+
+#[test]
 fn an_archive_of_archives_is_bounded_as_a_whole_and_in_time() {
     // Each member is harmless; together they are 400 MB, and the upload is small enough for them by its own size alone.
     let make = "cd \"$1\" && head -c 8000000 /dev/zero | gzip -9 >a.gz && for i in $(seq 50); do cp a.gz $i.gz; done && \

@@ -6,6 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fenxi_model::{
+    Micros, Rows,
+    catalog::{disk, result},
+};
+use fenxi_store::{Begin, End, Store};
+
 use crate::support::{Served, serve, serve_with, wait_for};
 
 /// A statement that takes minutes.
@@ -159,4 +165,65 @@ fn what_is_nested_too_deep_and_what_the_engine_says_in_json_are_errors_in_words(
         assert!(!answer.text().contains("exception_type") && !answer.text().contains("malformed"), "{}", answer.text());
     }
     assert_eq!(sql(&served, "SELECT [[[42]]] AS a", "").status, 200);
+}
+
+#[test]
+fn a_run_with_very_many_results_does_not_swell_the_list_of_runs() {
+    let served = serve_with(|_| ());
+    let mut begin = Begin::new("import", "h", Micros(1_763_719_200_000_000));
+    begin.name = Some("many".to_owned());
+    let mut open = served.store.begin(begin).unwrap();
+    let mut rows = Rows::new("h");
+    for n in 0..30_000 {
+        let mut row = rows.row(&result::TABLE, None, None);
+        row.str(result::name, format!("{n:06}{}", "n".repeat(100)).as_str()).f64(result::value, f64::from(n));
+    }
+    open.append(&mut rows).unwrap();
+    open.seal(End::at(Micros(1_763_719_202_000_000))).unwrap();
+    let listed = served.get("/api/v1/runs");
+    assert!(listed.status == 200 && listed.body.len() < 100_000, "{}: {} bytes", listed.status, listed.body.len());
+    assert_eq!(listed.json()["rows"][0]["results"].as_object().unwrap().len(), 200);
+    assert!(listed.json()["warnings"][0].as_str().unwrap().contains("30000 results"), "{}", listed.json()["warnings"]);
+    let offered = served.get("/api/v1/metrics");
+    assert_eq!(offered.json()["results"].as_array().unwrap().len(), 10_000, "{}", offered.status);
+    // Nor does looking for a name like the one that was meant.
+    let begun = Instant::now();
+    assert_eq!(served.get(&format!("/api/v1/trend?metric={}", "m".repeat(100))).status, 404);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+/// A run with so many disks.
+fn wide(store: &Store, name: &str, disks: usize) {
+    let mut begin = Begin::new("record", "h", Micros(1_763_719_200_000_000));
+    begin.name = Some(name.to_owned());
+    let mut open = store.begin(begin).unwrap();
+    let mut rows = Rows::new("h");
+    for n in 0..disks {
+        let t = Micros(1_763_719_201_000_000);
+        let mut row = rows.row(&disk::TABLE, t, 1.0);
+        row.str(disk::device, format!("sd{n}").as_str());
+        for column in [disk::reads_per_s, disk::writes_per_s, disk::await_ms, disk::util] {
+            row.f64(column, n as f64);
+        }
+    }
+    open.append(&mut rows).unwrap();
+    open.seal(End::at(Micros(1_763_719_202_000_000))).unwrap();
+}
+
+#[test]
+fn statistics_of_runs_take_no_more_memory_than_an_answer_may() {
+    let served = serve_with(|s| s.limits.memory_bytes = 1);
+    for name in ["wide", "other"] {
+        wide(&served.store, name, 10_000);
+    }
+    for name in ["narrow", "slim"] {
+        wide(&served.store, name, 10);
+    }
+    assert_eq!(served.get("/api/v1/compare?a=narrow&b=slim&force=true").status, 200);
+    for refused in ["compare?a=wide&b=other", "representative?run=wide&run=other", "explain?run=wide,other"] {
+        let answer = served.get(&format!("/api/v1/{refused}"));
+        assert_eq!(answer.status, 400, "{refused}: {}", answer.text());
+        assert!(answer.text().contains("ask for fewer runs"), "{refused}: {}", answer.text());
+    }
+    assert_eq!(served.get("/api/v1/explain?run=narrow").status, 200);
 }

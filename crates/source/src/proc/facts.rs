@@ -4,6 +4,7 @@
 //! the same unless somebody or something changes it is a fact: no counters, no amounts in use. What
 //! differs between start and end becomes an event `fact changed`.
 
+mod asked;
 mod block;
 mod cpu;
 mod ethtool;
@@ -44,6 +45,7 @@ const TOPICS: &[fn(&Root, &mut Facts)] = &[
     nic::nic,
     limits::cgroup,
     limits::ulimit,
+    asked::asked,
 ];
 
 pub struct FactsSource;

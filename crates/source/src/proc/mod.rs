@@ -44,5 +44,6 @@ sources! {
     cgroup,
     log,
     packages,
+    binary,
     facts,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fenxi_formats::account::{Account, Line, Part, RowRead, tables_of};
+use fenxi_formats::account::{Account, Line, LineRule, RowRead, tables_of};
 use fenxi_model::{visible, visible_lines};
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ impl Reading<'_> {
         let mut shown: BTreeMap<String, usize> = BTreeMap::new();
         let mut left_out = 0;
         let before: Vec<&RowRead> = self.account.rows.iter().filter(|row| row.line == 0).collect();
-        before.iter().take(ROWS).for_each(|row| rows.push(cells("", "", row.format, &says(row))));
+        before.iter().take(ROWS).for_each(|row| rows.push(cells("", "", row.format, &values_of(row))));
         for line in self.account.lines.iter().filter(|line| !line.text.trim().is_empty()) {
             let kind = self.kind(line);
             let (n, most) = (shown.entry(kind).or_default(), if line.notes.is_empty() { ALIKE } else { UNREAD });
@@ -53,28 +53,29 @@ impl Reading<'_> {
     /// What lines have in common that are read the same way.
     fn kind(&self, line: &Line) -> String {
         let tables: Vec<&str> = line.rows.iter().map(|row| self.account.rows[*row].table.name).collect();
-        let part = line.part.as_ref().filter(|part| !matches!(part, Part::Pair(_)));
-        format!("{part:?} {} {}", tables.first().unwrap_or(&""), line.notes.is_empty())
+        let rule = line.rule.as_ref().filter(|rule| !matches!(rule, LineRule::Pair(_)));
+        format!("{rule:?} {} {}", tables.first().unwrap_or(&""), line.notes.is_empty())
     }
 
     fn line(&self, line: &Line, rows: &mut Vec<Vec<String>>) {
         let number = line.number.to_string();
-        let mut gives: Vec<String> = line.rows.iter().take(ROWS).map(|row| says(&self.account.rows[*row])).collect();
+        let mut values: Vec<String> =
+            line.rows.iter().take(ROWS).map(|row| values_of(&self.account.rows[*row])).collect();
         if line.rows.len() > ROWS {
-            gives.push(format!("… and {}", plural((line.rows.len() - ROWS) as u64, "row")));
+            values.push(format!("… and {}", plural((line.rows.len() - ROWS) as u64, "row")));
         }
-        gives.extend(line.notes.iter().map(|note| format!("! {}", without(note, &line.text))));
+        values.extend(line.notes.iter().map(|note| format!("! {}", without(note, &line.text))));
         let by = self.read_by(line);
         let text = visible(&line.text.replace('\t', " ")).into_owned();
-        let mut gives = gives.into_iter();
-        rows.push(cells(&number, text.trim_end(), &by, &gives.next().unwrap_or_default()));
-        gives.for_each(|gives| rows.push(cells("", "", "", &gives)));
+        let mut values = values.into_iter();
+        rows.push(cells(&number, text.trim_end(), &by, &values.next().unwrap_or_default()));
+        values.for_each(|values| rows.push(cells("", "", "", &values)));
     }
 
-    /// What reads a line: a part of the description, another format in a text of several, or nothing.
+    /// What reads a line: a rule of the description, another format in a text of several, or nothing.
     fn read_by(&self, line: &Line) -> String {
-        if let Some(part) = &line.part {
-            return self.part(part);
+        if let Some(rule) = &line.rule {
+            return self.rule(rule);
         }
         match (line.rows.first(), line.notes.is_empty()) {
             (Some(row), _) => self.account.rows[*row].format.to_owned(),
@@ -83,16 +84,16 @@ impl Reading<'_> {
         }
     }
 
-    fn part(&self, part: &Part) -> String {
+    fn rule(&self, rule: &LineRule) -> String {
         let at = |kind: &str, nth: usize| match self.parts.get(kind).and_then(|lines| lines.get(nth - 1)) {
             Some(line) => format!("{kind} :{line}"),
             None => format!("{kind} {nth}"),
         };
-        match part {
-            Part::Pattern(nth) => at("[[line]]", *nth),
-            Part::Header(nth) => at("[[table]]", *nth),
-            Part::Pair(key) => format!("[pairs] {}", visible(key)),
-            Part::Ignored(_) => "ignore".to_owned(),
+        match rule {
+            LineRule::Pattern(nth) => at("[[line]]", *nth),
+            LineRule::Header(nth) => at("[[table]]", *nth),
+            LineRule::Pair(key) => format!("[pairs] {}", visible(key)),
+            LineRule::Ignored(_) => "ignore".to_owned(),
         }
     }
 
@@ -125,8 +126,8 @@ fn object(row: &RowRead) -> Value {
     Value::Object(object)
 }
 
-fn cells(number: &str, text: &str, by: &str, gives: &str) -> Vec<String> {
-    [number, text, by, gives].map(str::to_owned).to_vec()
+fn cells(number: &str, text: &str, by: &str, values: &str) -> Vec<String> {
+    [number, text, by, values].map(str::to_owned).to_vec()
 }
 
 /// Adds a row with how many lines were left out since the last one that is shown.
@@ -139,7 +140,7 @@ fn gap(left_out: &mut usize, rows: &mut Vec<Vec<String>>) {
 }
 
 /// A row in one line: its table, then its values.
-fn says(row: &RowRead) -> String {
+fn values_of(row: &RowRead) -> String {
     let plain = |value: &Value| match value {
         Value::String(text) => visible(text).into_owned(),
         Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), short),

@@ -1,5 +1,6 @@
 //! `fenxi load run`: plan, drive, print. Its arguments become a plan, the plan a load, what that counted is printed and kept.
 
+mod aim;
 mod drive;
 mod plan;
 mod print;
@@ -8,9 +9,9 @@ use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, process::ExitCo
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use fenxi_load::schedule::{MAX_JITTER, Rate};
+use fenxi_load::schedule::MAX_JITTER;
 
-use self::{drive::drive, plan::plan, print::Printer};
+use self::{aim::Offered, drive::drive, plan::plan, print::Printer};
 use super::{Where, exporter::Exporter, team::TeamArgs};
 use crate::options::{DbArgs, Global, HostsArgs, JsonArgs, RunLabels, TriggerArgs, cpu_list, interval, seconds};
 
@@ -46,6 +47,10 @@ transaction due meanwhile (no coordinated omission). Service time is measured
 from the actual start. Otherwise the load is closed-loop: each connection
 starts a transaction when its previous one is done.
 
+--rate cpu:50% finds, in half a minute before the warm-up, the constant rate at
+which half of this machine's CPU time is used; --rate max:70%, seven tenths of
+the highest throughput of these connections. The rate that was found is held.
+
 Error classes: a SQLSTATE (40P01) or its class (40), a MySQL error number
 (1213), connect, login, lost, worker, all. By default, deadlocks, serialization
 failures and duplicate keys are retried.
@@ -57,6 +62,7 @@ Examples:
       --rate 500 --jitter 10%
   fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 \\
       --rate 1000@30s,1000..20000@2m
+  fenxi load run postgres:///test -w tpcb_like -c 16 --rate cpu:50%
   fenxi load run mysql://root@127.0.0.1/test -w oltp_net -c 10000 \\
       --set idle_pct=90 --connect-rate 2000
   fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
@@ -94,10 +100,10 @@ pub struct RunArgs {
     /// Reporting interval
     #[arg(long, short, default_value = "1s", value_name = "TIME", value_parser = interval)]
     pub interval: f64,
-    /// Transactions per second: constant 500, steps 100@30s,200@30s,400 or a ramp 100..2000@60s
-    /// [default: closed-loop]
-    #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
-    pub rate: Option<Rate>,
+    /// Transactions per second: constant 500, steps 100@30s,200@30s,400 or a ramp 100..2000@60s;
+    /// cpu:50% or max:70% finds the rate first [default: closed-loop]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<Offered>,
     /// Arrival process at that rate
     #[arg(long, value_enum, default_value = "steady", requires = "rate", help_heading = "How transactions are sent")]
     pub arrival: ArrivalArg,

@@ -196,7 +196,7 @@ impl Looker {
             self.image.look()?.iter().map(|backend| (backend.pid, *backend)).collect();
         let mut said: Vec<(u32, String, Option<String>)> = Vec::new();
         let sql = format!(
-            "{MARK} SELECT pid, backend_type, wait_event FROM pg_stat_get_activity(NULL) WHERE pid IS NOT NULL"
+            "SELECT {MARK} pid, backend_type, wait_event FROM pg_stat_get_activity(NULL) WHERE pid IS NOT NULL"
         );
         client.each(&sql, &mut |row| {
             if let (Some(pid), Some(kind)) = (row.i64(0).and_then(|pid| u32::try_from(pid).ok()), row.text(1)) {

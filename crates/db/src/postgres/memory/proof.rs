@@ -17,7 +17,7 @@ use crate::{client::Client, postgres::MARK};
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What is asked, each as text that can be compared.
-const ASKED: &str = "SELECT pid, backend_type, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), \
+const ASKED: &str = "pid, backend_type, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), \
     coalesce(datid, 0), coalesce(usesysid, 0), coalesce(query_id, 0), \
     coalesce((extract(epoch FROM query_start - '2000-01-01 00:00:00+00') * 1000000)::int8, 0), \
     coalesce((extract(epoch FROM backend_start - '2000-01-01 00:00:00+00') * 1000000)::int8, 0), \
@@ -114,7 +114,7 @@ fn waiting(image: &mut Image, said: &FxHashMap<u32, Said>) -> Result<Vec<Backend
 
 fn ask(client: &mut Client) -> Result<FxHashMap<u32, Said>, ClientError> {
     let mut said = FxHashMap::default();
-    client.each(&format!("{MARK} {ASKED}"), &mut |row| {
+    client.each(&format!("SELECT {MARK} {ASKED}"), &mut |row| {
         let Some(pid) = row.i64(0).and_then(|pid| u32::try_from(pid).ok()) else { return };
         let text = |place| row.text(place).unwrap_or_default().to_owned();
         let numbers = [5, 6, 7, 8, 9].map(|place| row.i64(place).unwrap_or_default());

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use fenxi_model::{
     Micros,
-    catalog::db,
-    statement::{Quotes, hidden},
+    catalog::{db, db_plan},
+    plan::{Plan, difference},
+    statement::{Quotes, digest, hidden},
 };
 use rustc_hash::FxHashMap;
 
@@ -20,6 +21,8 @@ use crate::{Out, generic::labels::Labels, number};
 const MAX_WAITING: usize = 1 << 12;
 /// Databases that are distinguished.
 const MAX_DATABASES: usize = 1 << 12;
+/// Statements whose plans are followed.
+const MAX_PLANS: usize = 1 << 12;
 /// The longest text of an event.
 const MAX_EVENT: usize = 2000;
 
@@ -55,6 +58,8 @@ pub(super) struct Log {
     waiting: FxHashMap<i64, Entry>,
     /// Deadlocks, and bytes of temporary files, by database.
     databases: BTreeMap<String, (f64, Option<f64>)>,
+    /// Shapes of the latest plans, by database and digest.
+    plans: FxHashMap<(String, String), String>,
 }
 
 impl Log {
@@ -64,6 +69,7 @@ impl Log {
             explained: Statements::new(FORMAT.name, Quotes::Standard),
             waiting: FxHashMap::default(),
             databases: BTreeMap::new(),
+            plans: FxHashMap::default(),
         }
     }
 
@@ -216,10 +222,42 @@ impl Log {
         };
         self.explained.add(&Execution { ms: Some(ms), calls: 1.0, ..execution(t, entry, &query) });
         let form = hidden(&query, Quotes::Standard);
+        self.shape(t, entry, (ms, &form, nodes), out);
         // Conditions hold values; nodes do not.
         let nodes: Vec<&str> = nodes.lines().filter(|line| is_node(line)).map(str::trim).collect();
         let message = format!("{ms:.3} ms: {form}\n{}", nodes.join("\n"));
         out.event(t, "plan", subject(entry), &shorter(message.trim_end()));
+    }
+
+    /// A row for the first plan of a statement, and for each that replaces another.
+    fn shape(&mut self, t: Micros, entry: &Entry, (ms, form, nodes): (f64, &str, &str), out: &mut Out<'_>) {
+        let Some(plan) = Plan::of_postgres(nodes) else { return };
+        if self.plans.len() >= MAX_PLANS {
+            return;
+        }
+        let (shape, digest_of_form) = (plan.shape(), digest(form));
+        let before = self.plans.insert((entry.database.clone(), digest_of_form.clone()), shape.clone());
+        let change = before.as_ref().and_then(|before| difference(before, &shape));
+        if before.is_some() && change.is_none() {
+            return;
+        }
+        out.row(&db_plan::TABLE, t, None)
+            .str(db_plan::database, Some(entry.database.as_str()).filter(|name| !name.is_empty()))
+            .str(db_plan::digest, digest_of_form.as_str())
+            .str(db_plan::plan, plan.hash().as_str())
+            .str(db_plan::source, "executed")
+            .str(db_plan::statement, form)
+            .text(db_plan::shape, shape.as_str())
+            .text(db_plan::tree, plan.tree().as_str())
+            .str(db_plan::replaced, before.as_deref().map(digest).as_deref())
+            .text(db_plan::change, change.as_deref())
+            .f64(db_plan::cost, plan.cost())
+            .f64(db_plan::estimated_rows, plan.rows())
+            .f64(db_plan::worst_estimate, plan.error())
+            .f64(db_plan::elapsed_ms, ms);
+        if let Some(change) = change {
+            out.event(t, "plan changed", subject(entry), &shorter(&format!("{change}: {form}")));
+        }
     }
 
     /// `path "base/pgsql_tmp/pgsql_tmp29719.0", size 28000`.

@@ -14,7 +14,7 @@ mod words;
 
 use fenxi_model::{
     Micros,
-    catalog::{db, db_statement, histogram},
+    catalog::{db, db_plan, db_statement, histogram},
 };
 use jiff::civil::DateTime;
 use message::Log;
@@ -26,7 +26,7 @@ pub static FORMAT: Format = Format {
     name: "postgresql-log",
     summary: "log of a PostgreSQL server: stderr with a prefix, csvlog, jsonlog, CloudNativePG",
     family: Family::Database,
-    tables: &[&db::TABLE, &db_statement::TABLE, &histogram::TABLE],
+    tables: &[&db::TABLE, &db_statement::TABLE, &db_plan::TABLE, &histogram::TABLE],
     example: "\
 2026-11-23 04:23:02.460 UTC [4711] LOG:  duration: 50.596 ms  statement: select pg_sleep(0.05);
 2026-11-23 04:23:02.471 UTC [4711] ERROR:  division by zero

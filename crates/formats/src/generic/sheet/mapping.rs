@@ -36,7 +36,7 @@ const TOP: &[&str] = &[
     "value",
 ];
 const OF_TIME: &[&str] = &["column", "format", "zone", "interval", "interval_s"];
-const OF_RECOGNISE: &[&str] = &["columns", "enough"];
+const OF_RECOGNISE: &[&str] = &["columns", "enough", "prefixes", "any-case"];
 const OF_COLUMN: &[&str] = &["to", "set"];
 const OF_VALUE: &[&str] = &[
     "column",
@@ -57,14 +57,68 @@ type Set = BTreeMap<String, String>;
 
 /// A mapping, as far as it makes sense.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Mapping(Arc<Rules>);
+pub(in super::super) struct Mapping {
+    rules: Arc<Rules>,
+    /// Shipped mappings of columns that this one leaves open.
+    further: Vec<Mapping>,
+}
+
+/// Whose columns they are, which only a shipped mapping has.
+#[derive(Debug, Default)]
+pub(super) struct Recognise {
+    /// Columns that only such a file has.
+    pub(super) known: Vec<String>,
+    /// How many of these must be there.
+    pub(super) enough: usize,
+    /// What monitors write before the names.
+    prefixes: Vec<String>,
+    /// Whether the names are the same in small letters.
+    any_case: bool,
+}
+
+impl Recognise {
+    fn read(keys: &Keys<'_, '_>) -> Result<Recognise, Wrong> {
+        Ok(Recognise {
+            known: owned(keys, "columns")?,
+            enough: keys.number("enough")?.map_or(0, |enough| enough as usize),
+            prefixes: owned(keys, "prefixes")?,
+            any_case: keys.flag("any-case")?,
+        })
+    }
+
+    /// The values of the placeholders of `pattern` in `name`, as [`captured`] gives them, or in it as a monitor writes it.
+    fn fits(&self, pattern: &str, name: &str) -> Option<Vec<(String, String)>> {
+        if name.len() > LONGEST {
+            return None;
+        }
+        let owned = |found: Vec<(&str, &str)>| found.into_iter().map(|(l, v)| (l.to_owned(), v.to_owned())).collect();
+        if let Some(found) = captured(pattern, name) {
+            return Some(owned(found));
+        }
+        if !self.any_case && self.prefixes.is_empty() {
+            return None;
+        }
+        let in_case = |text: &str| if self.any_case { text.to_ascii_lowercase() } else { text.to_owned() };
+        let (pattern, plain) = (in_case(pattern), in_case(self.without_prefix(name)));
+        // Labels of a monitor, as `{instance="db1"}`, are no part of the name.
+        let bare = plain.split_once('{').map_or(plain.as_str(), |(bare, _)| bare);
+        captured(&pattern, &plain).or_else(|| captured(&pattern, bare)).map(owned)
+    }
+
+    /// `name` without what a monitor writes before it.
+    fn without_prefix<'a>(&self, name: &'a str) -> &'a str {
+        let bare = self.prefixes.iter().find_map(|prefix| {
+            let start = name.get(..prefix.len())?;
+            start.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])
+        });
+        bare.unwrap_or(name)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Rules {
-    /// Whose columns they are, which only such a file has, and how many of these must be there.
     summary: String,
-    known: Vec<String>,
-    enough: usize,
+    recognise: Recognise,
     separator: Option<u8>,
     decimal: Option<Decimal>,
     skip: usize,
@@ -98,7 +152,8 @@ impl Mapping {
         });
         match read {
             Ok(rules) => {
-                (Mapping(Arc::new(rules)), wrong.iter().map(|why| format!("the mapping file, {}", told(why))).collect())
+                let mapping = Mapping { rules: Arc::new(rules), further: Vec::new() };
+                (mapping, wrong.iter().map(|why| format!("the mapping file, {}", told(why))).collect())
             }
             Err(why) => {
                 (Mapping::default(), vec![format!("the mapping file cannot be read and is left out: {}", told(&why))])
@@ -106,55 +161,72 @@ impl Mapping {
         }
     }
 
-    /// Of a shipped mapping: whose columns they are, which only such a file has, and how many of these must be there.
-    pub(super) fn recognises(&self) -> (&str, &[String], usize) {
-        (&self.0.summary, &self.0.known, self.0.enough)
+    /// Of a shipped mapping: whose columns they are.
+    pub(super) fn summary(&self) -> &str {
+        &self.rules.summary
+    }
+
+    /// Of a shipped mapping: by what it is recognised.
+    pub(super) fn recognise(&self) -> &Recognise {
+        &self.rules.recognise
+    }
+
+    /// Whether the column called `name` is what the mapping calls `pattern`.
+    pub(super) fn fits(&self, pattern: &str, name: &str) -> bool {
+        self.rules.recognise.fits(pattern, name).is_some()
+    }
+
+    /// Adds a mapping of columns that this one leaves open.
+    pub(super) fn add(&mut self, further: Mapping) {
+        self.further.push(further);
     }
 
     /// What the column called `name` is; None when the mapping leaves it open.
     pub(in super::super) fn role(&self, name: &str) -> Option<Role> {
-        let found = role_in(&self.0.columns, name).or_else(|| role_in(&self.0.older, name));
-        found.or_else(|| self.0.only.then_some(Role::Ignored))
+        let rules = &self.rules;
+        let found = rules.role_in(&rules.columns, name).or_else(|| rules.role_in(&rules.older, name));
+        let found = found.or_else(|| rules.only.then_some(Role::Ignored));
+        found.or_else(|| self.further.iter().find_map(|mapping| mapping.role(name)))
     }
 
     /// Whether the mapping names the columns of time.
     pub(in super::super) fn names_time(&self) -> bool {
-        self.0.columns.iter().chain(&self.0.older).any(|(_, role)| matches!(role, Role::Time))
+        self.rules.columns.iter().chain(&self.rules.older).any(|(_, role)| matches!(role, Role::Time))
     }
 
     /// How the time is written, when the mapping defines it.
     pub(in super::super) fn when(&self) -> Option<When> {
-        self.0.when.clone()
+        self.rules.when.clone()
     }
 
     /// The zone of times that name none.
     pub(in super::super) fn zone(&self) -> Option<TimeZone> {
-        self.0.zone.clone()
+        self.rules.zone.clone()
     }
 
     /// Seconds between two rows without a time.
     pub(in super::super) fn interval_s(&self) -> Option<f64> {
-        self.0.interval_s
+        self.rules.interval_s
     }
 
     /// What separates decimals.
     pub(in super::super) fn decimal(&self) -> Option<Decimal> {
-        self.0.decimal
+        self.rules.decimal
     }
 
     /// What separates cells.
     pub(in super::super) fn separator(&self) -> Option<u8> {
-        self.0.separator
+        self.rules.separator
     }
 
     /// Lines before the header that are no rows.
     pub(in super::super) fn skip(&self) -> usize {
-        self.0.skip
+        self.rules.skip
     }
 
     /// The names of the columns of a file without a header.
     pub(in super::super) fn columns(&self) -> &[String] {
-        &self.0.names
+        &self.rules.names
     }
 }
 
@@ -162,37 +234,35 @@ fn told(why: &Wrong) -> String {
     format!("line {}: {}", why.line, why.what)
 }
 
-/// What a column is in a list: the first that names it; values of several are its values together.
-fn role_in(columns: &[(String, Role)], name: &str) -> Option<Role> {
-    let mut targets = Vec::new();
-    for (pattern, role) in columns {
-        match role {
-            Role::Values(of) if name.len() <= LONGEST => {
-                let Some(found) = captured(pattern, name) else { continue };
-                for mut target in of.iter().cloned() {
-                    for (label, value) in found.iter().filter(|(label, _)| *label != "*") {
-                        target.set.retain(|(known, _)| known != label);
-                        target.set.push(((*label).to_owned(), (*value).to_owned()));
-                    }
-                    targets.push(target);
-                }
-            }
-            Role::Values(_) => {}
-            other if targets.is_empty() && pattern == name => return Some(other.clone()),
-            _ => {}
-        }
-    }
-    (!targets.is_empty()).then_some(Role::Values(targets))
-}
-
 impl Rules {
+    /// What a column is in a list: the first that names it; values of several are its values together.
+    fn role_in(&self, columns: &[(String, Role)], name: &str) -> Option<Role> {
+        let mut targets = Vec::new();
+        for (pattern, role) in columns {
+            match role {
+                Role::Values(of) => {
+                    let Some(found) = self.recognise.fits(pattern, name) else { continue };
+                    for mut target in of.iter().cloned() {
+                        for (label, value) in found.iter().filter(|(label, _)| label != "*") {
+                            target.set.retain(|(known, _)| known != label);
+                            target.set.push((label.clone(), value.clone()));
+                        }
+                        targets.push(target);
+                    }
+                }
+                other if targets.is_empty() && pattern == name => return Some(other.clone()),
+                _ => {}
+            }
+        }
+        (!targets.is_empty()).then_some(Role::Values(targets))
+    }
+
     /// Reads a mapping; what leaves the rest of it usable is put to `wrong`.
     fn read(keys: Keys<'_, '_>, wrong: &mut Vec<Wrong>) -> Result<Rules, Wrong> {
         let recognise = keys.table("recognise", "[recognise]", OF_RECOGNISE)?;
         let mut rules = Rules {
             summary: keys.text("summary")?.map_or(String::new(), |said| said.text.to_owned()),
-            known: recognise.map_or(Ok(Vec::new()), |of| owned(&of, "columns"))?,
-            enough: recognise.map_or(Ok(None), |of| of.number("enough"))?.map_or(0, |enough| enough as usize),
+            recognise: recognise.map_or(Ok(Recognise::default()), |of| Recognise::read(&of))?,
             separator: match keys.text("separator")? {
                 Some(said) if said.text == "tab" => Some(b'\t'),
                 said => said.and_then(|said| said.text.bytes().next()),
@@ -355,7 +425,7 @@ fn target(keys: &Keys<'_, '_>, column: &str, common: &Set) -> Result<Target, Wro
 
 /// The values of the placeholders of `pattern` in `name`: `<device> read` finds `sda` in `sda read`. A named one matches something,
 /// `<*>` anything. None where it is another name.
-pub(super) fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let Some((before, label, rest)) = placeholder(pattern) else {
         return (pattern == name).then(Vec::new);
     };

@@ -7,7 +7,7 @@ mod mapping;
 mod numbers;
 mod shipped;
 
-use fenxi_model::{Micros, Table, Type};
+use fenxi_model::{Kind, Micros, Table, Type};
 use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 
@@ -20,6 +20,7 @@ use crate::{Out, Relative, own::Per};
 pub(super) use mapping::Mapping;
 pub(crate) use numbers::{Decimal, missing, number_in};
 pub(super) use shipped::mapping_of;
+pub(crate) use shipped::{Goal, goals};
 
 /// Rows at the beginning that wait until the length of intervals is known.
 const MAX_HELD: usize = 4096;
@@ -59,6 +60,13 @@ pub(super) struct Target {
 enum Place {
     Metric { name: String, unit: String },
     Column(&'static Table, usize),
+}
+
+impl Place {
+    /// Whether it is a number of events in the interval, and not one per second.
+    fn counts_events(&self) -> bool {
+        matches!(self, Place::Column(table, at) if table.columns[*at].kind == Kind::Count)
+    }
 }
 
 impl Target {
@@ -274,7 +282,10 @@ impl Sheet {
     fn value(&mut self, at: (usize, usize), (t, dt): (Micros, Option<f64>), value: Option<f64>) -> Option<f64> {
         let Target { per, scale, offset, .. } = *self.target(at)?;
         let value = match per {
-            Per::Total | Per::Shown => rate(&mut self.last, (at, self.labels.text()), t, value)?,
+            Per::Total | Per::Shown => {
+                let (growth, over_s) = growth(&mut self.last, (at, self.labels.text()), t, value)?;
+                if self.target(at)?.place.counts_events() { growth } else { growth / over_s }
+            }
             Per::Interval => value? / dt.filter(|dt| *dt > 0.0)?,
             Per::Value => value?,
         };
@@ -351,14 +362,19 @@ impl Sheet {
     }
 }
 
-/// How much the cumulative column of `series` grew per second; None for its first value and after a
+/// How much the cumulative column of `series` grew, and in how many seconds; None for its first value and after a
 /// reset.
-fn rate(last: &mut Last, (column, labels): ((usize, usize), &str), t: Micros, value: Option<f64>) -> Option<f64> {
+fn growth(
+    last: &mut Last,
+    (column, labels): ((usize, usize), &str),
+    t: Micros,
+    value: Option<f64>,
+) -> Option<(f64, f64)> {
     let value = value?;
     if last.len() >= MAX_SERIES {
         last.clear();
     }
     let (last_t, last) = last.insert((column, labels.to_owned()), (t, value))?;
     let dt = (t.0 as f64 - last_t.0 as f64) / 1e6;
-    (dt > 0.0 && value >= last).then(|| (value - last) / dt)
+    (dt > 0.0 && value >= last).then_some((value - last, dt))
 }

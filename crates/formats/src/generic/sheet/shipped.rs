@@ -3,8 +3,10 @@
 
 use std::sync::OnceLock;
 
-use super::Mapping;
-use crate::Out;
+use fenxi_model::Table;
+
+use super::{Mapping, Place, Role};
+use crate::{Out, own::Per};
 
 macro_rules! shipped {
     ($($name:literal,)+) => {
@@ -16,6 +18,7 @@ macro_rules! shipped {
 
 shipped! {
     "cloudwatch",
+    "collectd",
     "dstat",
     "mysql-status",
     "netdata",
@@ -29,25 +32,60 @@ fn all() -> &'static [(&'static str, Mapping)] {
     ALL.get_or_init(|| SHIPPED.iter().map(|(name, text)| (*name, Mapping::read(text).0)).collect())
 }
 
-/// The shipped mapping of a file with columns of these names; an empty one where none fits. A note names it.
+/// The shipped mappings of a file with columns of these names; an empty one where none fits. A note names them.
 pub(in super::super) fn mapping_of(names: &[String], out: &mut Out<'_>) -> Mapping {
-    let known = |mapping: &Mapping, place: usize| {
-        let (_, known, enough) = mapping.recognises();
-        let there = |column: &&String| names.iter().any(|name| super::mapping::captured(column, name).is_some());
-        let found = known.iter().filter(there).count();
-        (found >= enough).then_some((found, place))
+    let known = |(name, mapping): &'static (&'static str, Mapping)| {
+        let there = |column: &&String| names.iter().any(|name| mapping.fits(column, name));
+        let recognise = mapping.recognise();
+        let found = recognise.known.iter().filter(there).count();
+        (found >= recognise.enough).then_some((found, *name, mapping))
     };
-    // Of several the one with more columns of it, of these the first.
-    let best = all().iter().enumerate().filter_map(|(place, (_, mapping))| known(mapping, place));
-    let best = best.max_by_key(|(found, place)| (*found, std::cmp::Reverse(*place)));
-    let Some((name, mapping)) = best.and_then(|(_, place)| all().get(place)) else { return Mapping::default() };
-    let mapped = names.iter().filter(|name| mapping.role(name).is_some()).count();
-    let (title, ..) = mapping.recognises();
-    out.assume(&format!(
-        "that its columns are {title}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE overrides it)",
-        names.len()
-    ));
-    mapping.clone()
+    let mut fitting: Vec<_> = all().iter().filter_map(known).collect();
+    // One file may hold what several tools print: that of which it has the most columns comes first.
+    fitting.sort_by_key(|(found, ..)| std::cmp::Reverse(*found));
+    let mut whole: Option<Mapping> = None;
+    for (_, name, mapping) in fitting {
+        let is_open = |column: &&String| whole.as_ref().is_none_or(|whole| whole.role(column).is_none());
+        let mapped = names.iter().filter(is_open).filter(|column| mapping.role(column).is_some()).count();
+        if mapped == 0 {
+            continue;
+        }
+        out.assume(&format!(
+            "that its columns are {}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE overrides it)",
+            mapping.summary(),
+            names.len()
+        ));
+        match &mut whole {
+            None => whole = Some(mapping.clone()),
+            Some(whole) => whole.add(mapping.clone()),
+        }
+    }
+    whole.unwrap_or_default()
+}
+
+/// Where a column that a shipped mapping knows goes: for formats that have the same names in another form.
+pub(crate) struct Goal {
+    /// Its table.
+    pub(crate) table: &'static Table,
+    /// Its column.
+    pub(crate) column: usize,
+    /// What a value is multiplied with.
+    pub(crate) scale: f64,
+    /// Whether the values grow, and their growth is what counts.
+    pub(crate) grows: bool,
+}
+
+/// Where `name` goes by the shipped mapping `mapping`.
+pub(crate) fn goals(mapping: &str, name: &str) -> Vec<Goal> {
+    let Some((_, mapping)) = all().iter().find(|(known, _)| *known == mapping) else { return Vec::new() };
+    let Some(Role::Values(targets)) = mapping.role(name) else { return Vec::new() };
+    let goal = |target: super::Target| match target.place {
+        Place::Column(table, column) => {
+            Some(Goal { table, column, scale: target.scale, grows: matches!(target.per, Per::Total | Per::Shown) })
+        }
+        Place::Metric { .. } => None,
+    };
+    targets.into_iter().filter_map(goal).collect()
 }
 
 #[cfg(test)]
@@ -64,8 +102,8 @@ mod tests {
         for (name, text) in SHIPPED {
             let (mapping, wrong) = Mapping::read(text);
             assert!(wrong.is_empty(), "{name}: {wrong:?}");
-            let (summary, known, enough) = mapping.recognises();
-            assert!(!summary.is_empty() && enough >= 2 && enough <= known.len(), "{name}");
+            let (known, enough) = (&mapping.recognise().known, mapping.recognise().enough);
+            assert!(!mapping.summary().is_empty() && enough >= 2 && enough <= known.len(), "{name}");
             for column in known {
                 assert!(!column.contains('<') || column.len() > 8, "{name}: `{column}` fits too much");
             }
@@ -120,6 +158,53 @@ mod tests {
         ] {
             let rows = read(text);
             assert!(!rows.contains("mapping") && rows.contains("# metric") && !rows.contains("# db"), "{rows}");
+        }
+    }
+
+    #[test]
+    fn names_of_exporters_are_those_of_the_server() {
+        let text = "time,mysql_global_status_threads_running,mysql_global_status_com_commit,mysql_global_status_innodb_row_lock_current_waits,mysql_global_status_innodb_deadlocks\n\
+            2026-11-21T14:00:00Z,3,100,2,10\n2026-11-21T14:00:10Z,59,150,57,14\n";
+        let rows = read(text);
+        let cells = |line: usize| -> Vec<String> {
+            rows.lines()
+                .skip_while(|l| *l != "# db")
+                .nth(line)
+                .unwrap_or_default()
+                .split('\t')
+                .map(str::to_owned)
+                .collect()
+        };
+        let at = |row: usize, name: &str| {
+            let place = cells(1).iter().position(|c| c == name).unwrap_or_else(|| panic!("{name}\n{rows}"));
+            cells(row + 1)[place].clone()
+        };
+        assert_eq!((at(2, "active_sessions"), at(2, "waiting_sessions")), ("59".into(), "57".into()));
+        // A rate is per second; a number of events is of the interval.
+        assert_eq!((at(2, "commits_per_s"), at(2, "deadlocks")), ("5".into(), "4".into()));
+        let text = "time,\"pg_stat_database_xact_commit{datname=\"\"a\"\"}\",\"pg_stat_database_xact_commit{datname=\"\"b\"\"}\",\"pg_stat_database_blks_read{datname=\"\"a\"\"}\",pg_stat_database_tup_returned\n\
+            2026-11-21T14:00:00Z,3,100,2,10\n2026-11-21T14:00:10Z,53,200,57,14\n";
+        let rows = read(text);
+        assert!(rows.contains("pg-stat") && rows.contains("\ta\t5\t") && rows.contains("\tb\t10\t"), "{rows}");
+    }
+
+    #[test]
+    fn a_file_of_two_tools_is_read_with_the_mappings_of_both() {
+        let text = "time,Threads_running,Com_commit,Innodb_rows_read,usr,sys,idl,wai,hiq,siq\n\
+            2026-11-21T14:00:00Z,3,100,2,10,20,60,5,2,3\n2026-11-21T14:00:01Z,4,90,7,11,19,61,4,2,3\n";
+        let rows = read(text);
+        for word in ["# cpu", "# db", "`mysql-status`", "`dstat`"] {
+            assert!(rows.contains(word), "{word}\n{rows}");
+        }
+    }
+
+    #[test]
+    fn plug_ins_of_collectd_are_read() {
+        let text = "time,db1/cpu-0/cpu-idle,db1/cpu-0/cpu-user,db1/disk-sda/disk_io_time/io_time,db1/processes/ps_state-blocked,db1/load/load/shortterm\n\
+            2026-11-21T14:00:00Z,5,95,990,4,8.5\n2026-11-21T14:00:10Z,6,94,980,5,8.6\n2026-11-21T14:00:20Z,4,96,985,5,8.4\n";
+        let rows = read(text);
+        for word in ["# cpu", "# disk", "sda", "98", "# sched", "8.6"] {
+            assert!(rows.contains(word), "{word}\n{rows}");
         }
     }
 

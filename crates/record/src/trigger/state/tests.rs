@@ -167,6 +167,10 @@ fn a_condition_that_never_fired_says_what_came_nearest() {
         never("sched.runnable < 2", &[3.0, 7.0]),
         "never fired: the smallest value seen was 3 at 1970-01-01T00:00:01.000000Z"
     );
+    assert_eq!(
+        never("sched.runnable > 5 for 3s", &[3.0, 7.5, 4.0]),
+        "never held for 3 s: the largest value seen was 7.50 at 1970-01-01T00:00:02.000000Z"
+    );
     assert_eq!(never("sched.runnable > 50", &[]), "never fired: no value was seen");
     assert_eq!(
         never("sched.runnable unusual", &[1.0]),

@@ -122,3 +122,120 @@ fn a_long_fact_is_cut_and_marked() {
     let value = fact(&seen, "kernel", "command line").unwrap();
     assert!(value.ends_with("ä…") && value.len() <= 8192 + 3);
 }
+
+/// Pairs of what is asked for and in effect, those that differ.
+fn not_in_effect(seen: &Observed) -> Vec<(String, String, String)> {
+    let names = seen.keys("text").into_iter().filter(|key| key[0] == "asked").map(|key| key[1].clone());
+    let pair = |name: String| {
+        let [wanted, actual] = ["asked", "in effect"].map(|topic| fact(seen, topic, &name).unwrap());
+        (name, wanted, actual)
+    };
+    names.map(pair).filter(|(_, wanted, actual)| wanted != actual).collect()
+}
+
+/// Files of a machine on which ten settings are asked for, and what must be in effect for them not to be.
+const ASKED: &[(&str, &str)] = &[
+    (
+        "/etc/sysctl.d/50-db.conf",
+        "# our database\nvm.swappiness = 1\nvm/dirty_ratio=10\nnet.ipv4.tcp_rmem=4096 87380 6291456\n",
+    ),
+    ("/etc/sysctl.d/90-later.conf", "vm.dirty_ratio = 10\n"),
+    (
+        "/proc/cmdline",
+        "quiet transparent_hugepage=never isolcpus=managed_irq,2,3 clocksource=tsc hugepages=512 nohz_full=2-3",
+    ),
+    ("/etc/default/cpufrequtils", "GOVERNOR=\"performance\"\n"),
+    ("/etc/fstab", "UUID=1 /data xfs defaults,noatime,nofail 0 2\n"),
+    ("/proc/self/cgroup", "0::/a/b\n"),
+    ("/sys/fs/cgroup/a/b/memory.max", "4294967296\n"),
+    ("/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n"),
+];
+const IN_EFFECT: &[(&str, &str)] = &[
+    ("/proc/sys/vm/swappiness", "1\n"),
+    ("/proc/sys/vm/dirty_ratio", "10\n"),
+    ("/proc/sys/net/ipv4/tcp_rmem", "4096\t87380\t6291456\n"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"),
+    ("/sys/devices/system/cpu/isolated", "2-3\n"),
+    ("/sys/devices/system/cpu/nohz_full", "2,3\n"),
+    ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+    ("/proc/sys/vm/nr_hugepages", "512\n"),
+    ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+    ("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
+    ("/proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n/dev/sda /data xfs rw,noatime,attr2 0 0\n"),
+    ("/sys/fs/cgroup/a/memory.max", "max\n"),
+    ("/sys/fs/cgroup/a/cpu.max", "max 100000\n"),
+];
+
+#[test]
+fn settings_that_are_in_effect_are_not_reported() {
+    let files: Vec<_> = ASKED.iter().chain(IN_EFFECT).copied().collect();
+    let seen = facts(&files);
+    assert_eq!(not_in_effect(&seen), []);
+    let asked = seen.keys("text").into_iter().filter(|key| key[0] == "asked").count();
+    assert_eq!(asked, 12, "{:?}", seen.keys("text"));
+    // Of what cannot be read, nothing is known.
+    assert_eq!(not_in_effect(&facts(ASKED)), []);
+}
+
+#[test]
+fn each_setting_that_is_asked_for_and_not_in_effect_is_found_alone() {
+    let changes: &[(&str, &str, &str, &str, &str)] = &[
+        ("/proc/sys/vm/swappiness", "60\n", "sysctl vm.swappiness", "1", "60"),
+        (
+            "/proc/sys/net/ipv4/tcp_rmem",
+            "4096 131072 6291456\n",
+            "sysctl net.ipv4.tcp_rmem",
+            "4096 87380 6291456",
+            "4096 131072 6291456",
+        ),
+        (
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "[always] madvise never\n",
+            "kernel parameter transparent_hugepage",
+            "never",
+            "always",
+        ),
+        ("/sys/devices/system/cpu/isolated", "\n", "kernel parameter isolcpus", "2-3", "none"),
+        ("/sys/devices/system/cpu/nohz_full", "3\n", "kernel parameter nohz_full", "2-3", "3"),
+        (
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "hpet\n",
+            "kernel parameter clocksource",
+            "tsc",
+            "hpet",
+        ),
+        ("/proc/sys/vm/nr_hugepages", "300\n", "kernel parameter hugepages", "512", "300"),
+        (
+            "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+            "powersave\n",
+            "CPU frequency governor",
+            "performance",
+            "performance, powersave",
+        ),
+        (
+            "/proc/self/mounts",
+            "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n/dev/sda /data xfs rw,relatime 0 0\n",
+            "mount options of /data",
+            "noatime",
+            "none of them",
+        ),
+        ("/sys/fs/cgroup/a/memory.max", "1073741824\n", "memory.max of /a/b, in bytes", "4294967296", "1073741824"),
+        ("/sys/fs/cgroup/a/cpu.max", "200000 100000\n", "cpu.max of /a/b, in CPUs", "4", "2"),
+        ("/etc/sysctl.d/90-later.conf", "vm.dirty_ratio=20\n", "sysctl vm.dirty_ratio", "20", "10"),
+    ];
+    for (path, text, name, wanted, actual) in changes {
+        let files: Vec<_> = ASKED.iter().chain(IN_EFFECT).copied().chain([(*path, *text)]).collect();
+        let found = not_in_effect(&facts(&files));
+        assert_eq!(found, [((*name).to_owned(), (*wanted).to_owned(), (*actual).to_owned())], "{path}");
+    }
+    // A later file that reverses an earlier one is in effect: the earlier one is not.
+    let reversed = [("/etc/sysctl.d/90-later.conf", "vm.dirty_ratio=20\n"), ("/proc/sys/vm/dirty_ratio", "20\n")];
+    let files: Vec<_> = ASKED.iter().chain(IN_EFFECT).copied().chain(reversed).collect();
+    let found = not_in_effect(&facts(&files));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].0.ends_with("which /etc/sysctl.d/90-later.conf reverses"), "{found:?}");
+    // What an image's files ask for is not asked of the machine.
+    let files: Vec<_> =
+        files.into_iter().chain([("/.dockerenv", ""), ("/etc/sysctl.d/95.conf", "vm.swappiness=7\n")]).collect();
+    assert_eq!(not_in_effect(&facts(&files)), []);
+}

@@ -48,7 +48,7 @@ fn load(
     each: &mut (dyn FnMut(Summary) + Send),
     ends: &(dyn Fn() -> bool + Sync),
 ) -> anyhow::Result<Outcome> {
-    let meter = Meter::new(Server::find(&plan.endpoint), plan.warmup_s + plan.duration_s);
+    let meter = Meter::new(Server::find(&plan.endpoint), plan.run.warmup_s + plan.run.duration_s);
     let mut follower = Follower { printer, meter, each, ends };
     let mut outcome = match args.team.gather()? {
         None => engine::run_watched(plan, &mut follower)?,

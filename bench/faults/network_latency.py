@@ -1,4 +1,4 @@
-"""A server that is far: what is sent to it arrives a few milliseconds later; before, at once."""
+"""High network latency to a server: what is sent to it arrives a few milliseconds later; before, at once."""
 
 import contextlib
 import subprocess
@@ -7,9 +7,9 @@ import sys
 import server_neighbour
 import servers
 
-TITLE = "a database server that is far"
+TITLE = "high network latency to a database server"
 CONNECTIONS = 8
-FINDINGS = {"far-server"}
+FINDINGS = {"network-latency"}
 PARTS = {"round trips"}
 WORKLOAD = server_neighbour.WORKLOAD
 DELAY = """
@@ -19,8 +19,8 @@ async def hold_back(reader, writer):
     while (text := await reader.read(65536)): loop.call_later(float(sys.argv[2]), writer.write, text)
     loop.call_later(float(sys.argv[2]), writer.close)
 async def serve(reader, writer):
-    far_reader, far_writer = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]))
-    await asyncio.gather(hold_back(reader, far_writer), hold_back(far_reader, writer))
+    server_reader, server_writer = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]))
+    await asyncio.gather(hold_back(reader, server_writer), hold_back(server_reader, writer))
 async def main():
     server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[3]))
     print("ready", flush=True)

@@ -1,11 +1,12 @@
 -- title: Transactions spend their time between driver and server
 -- severity: warning
 -- section: network
--- says: A round trip to {server} takes {each:ms} at least, and a transaction of {latency:ms} makes {trips} of them.
+-- message: A round trip to {server} takes {each:ms} at least, and a transaction of {latency:ms} makes {trips} of them.
 -- advice: The network to the server has a high latency, or something between them is slow (a proxy, a pooler, a tunnel): measure a round trip with ping or `SELECT 1`. Fewer round trips help most: several rows a statement, procedures, pipelining, fewer statements for the same work.
 -- ask: db-round-trip
 -- part: round trips >= 50 %
 -- explains: db-client-slow, db-idle-in-transaction
+-- world: database
 -- yes: load generator=g clients=8 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 *20
 -- yes: db server=far round_trip_ms=20 *20
 -- no: load generator=g clients=8 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 *20

@@ -1,11 +1,13 @@
 //! A report as text for a terminal of 80 columns, or as a page of Markdown.
 
 use fenxi_model::{Unit, visible};
+use fenxi_study::reported::{Curve, Effect, EffectLevel, Far, Fit, OfCell, OfResponse, Point, Range, Report};
 
-use crate::{
-    plot::{Bar, bars},
-    reported::{Curve, Effect, Fit, OfResponse, Range, Report},
-};
+use super::plot::{Bar, bars};
+use crate::print;
+
+/// Characters of a line of prose on a terminal.
+const WIDTH: usize = 80;
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,48 +130,16 @@ impl Page {
             self.text.push_str(&format!("{}\n", visible(text)));
             return;
         }
-        let mut width = 0;
-        for word in text.split_whitespace() {
-            let length = word.chars().count();
-            if width > 0 && width + 1 + length > 80 {
-                self.text.push('\n');
-                width = 0;
-            } else if width > 0 {
-                self.text.push(' ');
-                width += 1;
-            }
-            self.text.push_str(word);
-            width += length;
+        for line in print::wrapped(text, WIDTH) {
+            self.text.push_str(&line);
+            self.text.push('\n');
         }
-        self.text.push('\n');
     }
 
     /// A table; its first column is of words, the others of numbers.
     fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
         self.gap();
-        let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).chain([header[i].chars().count()]).max();
-        let widths: Vec<usize> = (0..header.len()).map(|i| width(i).unwrap_or(0)).collect();
-        let markdown = self.style == Style::Markdown;
-        let header: Vec<String> = header.iter().map(|h| (*h).to_owned()).collect();
-        for (n, row) in std::iter::once(&header).chain(rows).enumerate() {
-            let cell = |(i, cell): (usize, &String)| {
-                let pad = " ".repeat(widths[i] - cell.chars().count());
-                if i == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") }
-            };
-            let row: Vec<String> = row.iter().map(|cell| visible(cell).into_owned()).collect();
-            let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
-            let line = if markdown { format!("| {} |", cells.join(" | ")) } else { cells.join("  ") };
-            self.text.push_str(line.trim_end());
-            self.text.push('\n');
-            if markdown && n == 0 {
-                let rule = |(i, width): (usize, &usize)| {
-                    let dashes = "-".repeat((*width).max(3) - usize::from(i > 0));
-                    if i == 0 { dashes } else { format!("{dashes}:") }
-                };
-                let rules: Vec<String> = widths.iter().enumerate().map(rule).collect();
-                self.text.push_str(&format!("| {} |\n", rules.join(" | ")));
-            }
-        }
+        self.text.push_str(&print::table(header, 1..header.len(), &[], rows, self.style == Style::Markdown));
     }
 
     fn plot(&mut self, text: &str) {
@@ -193,9 +163,18 @@ impl Page {
         }
         self.best(response, &scale);
         self.interactions(response);
+        for modes in &response.modes {
+            self.line(&format!(
+                "Two modes in {}: {} runs near {} and {} near {}. Its mean describes neither; see what differs between them.",
+                modes.cell,
+                modes.low_runs,
+                scale.show(modes.low),
+                modes.high_runs,
+                scale.show(modes.high)
+            ));
+        }
         if !response.outliers.is_empty() {
-            let far =
-                |f: &crate::reported::Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
+            let far = |f: &Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
             let all: Vec<String> = response.outliers.iter().take(5).map(far).collect();
             let more = response.outliers.len().saturating_sub(5);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -204,7 +183,7 @@ impl Page {
     }
 
     fn cells(&mut self, response: &OfResponse, scale: &Scale) {
-        let bar = |cell: &crate::reported::OfCell| Bar {
+        let bar = |cell: &OfCell| Bar {
             label: cell.cell.clone(),
             value: cell.mean,
             interval: cell.interval,
@@ -213,7 +192,7 @@ impl Page {
         self.plot(&bars(&response.cells.iter().map(bar).collect::<Vec<_>>()));
         let per_unit = response.cells.iter().any(|cell| cell.cpu_s_per_unit.is_some());
         let number = |value: Option<f64>| value.map_or("-".to_owned(), digits);
-        let row = |cell: &crate::reported::OfCell| {
+        let row = |cell: &OfCell| {
             let mut row =
                 vec![cell.cell.clone(), cell.n.to_string(), scale.show(cell.mean), scale.range(cell.interval)];
             row.extend([number(cell.command_cpu_s), number(cell.machine_cpu_s)]);
@@ -240,7 +219,7 @@ impl Page {
 
     fn effect(&mut self, effect: &Effect, scale: &Scale) {
         self.heading(3, &format!("Main effect of {}", effect.factor));
-        let row = |level: &crate::reported::EffectLevel| {
+        let row = |level: &EffectLevel| {
             let (mean, range) = (scale.show(level.mean), scale.range(level.interval));
             vec![level.level.clone(), mean, range, format!("{:.2}", level.ratio), between(level.ratio_interval)]
         };
@@ -254,7 +233,7 @@ impl Page {
         }
         let others = if curve.others.is_empty() { String::new() } else { format!(", {}", curve.others) };
         self.heading(3, &format!("Speed-up with {}{others}", curve.factor));
-        let row = |p: &crate::reported::Point| {
+        let row = |p: &Point| {
             let runs = response.cells[p.cell].n.to_string();
             let efficiency = p.efficiency.map_or("-".to_owned(), |e| format!("{:.0}%", e * 100.0));
             vec![p.level.to_string(), runs, times(p.speedup), between(p.speedup_interval), efficiency]
@@ -320,7 +299,7 @@ impl Page {
         self.heading(2, &format!("{} against {}", latency.name, throughput.name));
         let mut pairs: Vec<_> = throughput.cells.iter().zip(&latency.cells).collect();
         pairs.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
-        let row = |(x, r): &(&crate::reported::OfCell, &crate::reported::OfCell)| {
+        let row = |(x, r): &(&OfCell, &OfCell)| {
             vec![x.cell.clone(), scales[0].show(x.mean), scales[1].show(r.mean), scales[1].range(r.interval)]
         };
         let rows: Vec<_> = pairs.iter().map(row).collect();

@@ -1,8 +1,8 @@
-"""A server that is far: each answer comes some milliseconds later; before, at once."""
+"""High latency to a server: each answer comes some milliseconds later; before, at once."""
 
 from programs import python
 
-TITLE = "a server that is far"
+TITLE = "high latency to a server"
 FINDINGS = {"waits-for-peer"}
 # The other end is a separate process that nothing of this run has begun, behind what holds messages back for a while.
 TALK = """

@@ -1,4 +1,4 @@
-//! A part of a text that has outputs of several hosts or commands, or that a format could not read: people put outputs below each
+//! A segment of a text that has outputs of several hosts or commands, or that a format could not read: people put outputs below each
 //! other, with nothing that says where one ends.
 
 use crate::{AnyFormat, Format, Formats, HEAD_BYTES, Head, Input, Out, Sure, stamp};
@@ -14,7 +14,7 @@ const DEEPEST: u8 = 4;
 
 /// What one host or one command printed.
 #[derive(Default)]
-pub(super) struct Part {
+pub(super) struct Segment {
     /// Its host; empty when it is unknown.
     pub(super) host: String,
     pub(super) text: String,
@@ -22,7 +22,7 @@ pub(super) struct Part {
     pub(super) lines: Vec<u64>,
 }
 
-impl Part {
+impl Segment {
     /// Adds a line, and gives its length.
     pub(super) fn add(&mut self, number: u64, line: &str) -> usize {
         self.text.push_str(line);
@@ -71,8 +71,8 @@ pub(crate) fn read_with_rest(format: &'static Format, input: &mut Input<'_>, out
 }
 
 /// Lines that stand together, with the blank ones between them.
-fn regions(unread: Vec<(u64, String)>) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn regions(unread: Vec<(u64, String)>) -> Vec<Segment> {
+    let mut parts: Vec<Segment> = Vec::new();
     for (number, line) in unread {
         let last = parts
             .last_mut()
@@ -80,7 +80,7 @@ fn regions(unread: Vec<(u64, String)>) -> Vec<Part> {
         let part = match last {
             Some(part) => part,
             None => {
-                parts.push(Part::default());
+                parts.push(Segment::default());
                 let Some(part) = parts.last_mut() else { continue };
                 part
             }

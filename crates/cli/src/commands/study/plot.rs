@@ -6,15 +6,15 @@ const WIDTH: usize = 40;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// One bar.
-pub(crate) struct Bar {
-    pub(crate) label: String,
-    pub(crate) value: f64,
-    pub(crate) interval: Option<[f64; 2]>,
-    pub(crate) text: String,
+pub(super) struct Bar {
+    pub(super) label: String,
+    pub(super) value: f64,
+    pub(super) interval: Option<[f64; 2]>,
+    pub(super) text: String,
 }
 
 /// Bars from 0 on, one a line: up to the value, `─` from there to the upper end of the interval.
-pub(crate) fn bars(bars: &[Bar]) -> String {
+pub(super) fn bars(bars: &[Bar]) -> String {
     let upper = |bar: &Bar| bar.interval.map_or(bar.value, |i| i[1].max(bar.value));
     let most_value = bars.iter().map(|bar| bar.value).filter(|v| v.is_finite()).fold(0.0, f64::max);
     // One wide interval must not press all bars together.

@@ -1,8 +1,8 @@
-//! What reads a line, in the words of a description.
+//! The rule of a description that reads a line.
 
-/// The part of a description that reads a line.
+/// A rule that reads a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum LineRule {
     /// A pattern of `[[line]]`, from 1.
     Pattern(usize),
     /// The header of a `[[table]]`, from 1.

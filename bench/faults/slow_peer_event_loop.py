@@ -1,9 +1,9 @@
-"""A server that is far, for clients that wait with a timeout or in an event loop: each answer comes some milliseconds later; before, at once."""
+"""High latency to a server, for clients that wait with a timeout or in an event loop: each answer comes some milliseconds later; before, at once."""
 
 from far_program import TALK
 from programs import python
 
-TITLE = "a server that is far, for clients that poll"
+TITLE = "high latency to a server, for clients that poll"
 FINDINGS = {"waits-for-peer"}
 # As the messages of far_program, with another client.
 HEAD = TALK[:TALK.rindex('if kind == "http":\n    client')]

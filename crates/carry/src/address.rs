@@ -6,8 +6,8 @@ use fenxi_model::{Micros, RunId};
 use fenxi_store::Store;
 
 use crate::{
-    CarryError, Peer, Place, Pulled, Pushed, Transfer, directory::Directory, http::Server, peer, pipe::Pipe, pull, push,
-    s3::S3,
+    CarryError, Peer, Place, Pulled, Pushed, Transfer, directory::Directory, http::Server, peer, pipe::Pipe, pull,
+    push, s3::S3,
 };
 
 /// Where runs can be pushed to and pulled from.
@@ -73,7 +73,8 @@ fn scheme(address: &str) -> Option<&str> {
 fn of_ssh(address: &str) -> Option<(String, Option<String>)> {
     let (destination, path) = match address.strip_prefix("ssh://") {
         Some(rest) => {
-            let (host, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(format!("/{path}"))));
+            let (host, path) =
+                rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(format!("/{path}"))));
             (format!("ssh://{host}"), path.filter(|path| path.len() > 1))
         }
         None => {
@@ -81,7 +82,9 @@ fn of_ssh(address: &str) -> Option<(String, Option<String>)> {
             // An IPv6 address is in brackets, which ssh does not want.
             let (host, path) = match rest.split_once(']') {
                 Some((host, path)) => (host.replace('[', ""), path.strip_prefix(':')),
-                None => rest.split_once(':').map_or((rest.to_owned(), None), |(host, path)| (host.to_owned(), Some(path))),
+                None => {
+                    rest.split_once(':').map_or((rest.to_owned(), None), |(host, path)| (host.to_owned(), Some(path)))
+                }
             };
             // Paths are those of the login's folder, so that its name is its beginning.
             let path = path.map(|path| path.strip_prefix("~/").unwrap_or(path).to_owned());
@@ -145,8 +148,19 @@ mod tests {
         assert_eq!(named("./a:b").unwrap(), "./a:b");
         assert_eq!(named("file:///srv/fenxi").unwrap(), "/srv/fenxi");
         assert_eq!(named("http://127.0.0.1:7070/").unwrap(), "http://127.0.0.1:7070");
-        let odd = ["", "file://host/x", "file:x", "gs://bucket", "s3:///x", "s3:x", "db1:runs", "x:y", "c:\\runs", ":x"];
-        let of_hosts = ["ssh:", "ssh:-oProxyCommand=x", "ssh://", "ssh:a b", "ssh:me@", "ssh:a/b", "ssh:h:", "http://", "https://h/x"];
+        let odd =
+            ["", "file://host/x", "file:x", "gs://bucket", "s3:///x", "s3:x", "db1:runs", "x:y", "c:\\runs", ":x"];
+        let of_hosts = [
+            "ssh:",
+            "ssh:-oProxyCommand=x",
+            "ssh://",
+            "ssh:a b",
+            "ssh:me@",
+            "ssh:a/b",
+            "ssh:h:",
+            "http://",
+            "https://h/x",
+        ];
         for wrong in odd.into_iter().chain(of_hosts) {
             assert!(named(wrong).unwrap_err().contains("names no place"), "{wrong}");
         }

@@ -8,8 +8,10 @@ use fenxi_store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum CarryError {
     /// An address that names no place.
-    #[error("`{0}` names no place: give s3://BUCKET/PREFIX, ssh:HOST[:PATH], http://HOST:PORT, file:///DIRECTORY, or a directory \
-         (./NAME where there is a colon in its name)")]
+    #[error(
+        "`{0}` names no place: give s3://BUCKET/PREFIX, ssh:HOST[:PATH], http://HOST:PORT, file:///DIRECTORY, or a directory \
+         (./NAME where there is a colon in its name)"
+    )]
     Address(String),
     /// No request is possible without it.
     #[error("{0} is not set: S3 needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")]

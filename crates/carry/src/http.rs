@@ -100,7 +100,9 @@ impl Server {
                 format!("the server {given}: `--token-file FILE` or FENXI_TOKEN names one of its token file")
             }
             (status, Ok(text)) => format!("{status}: {text}"),
-            (status, Err(_)) => format!("{status}: there is no server of fenxi at that address, or it is another version"),
+            (status, Err(_)) => {
+                format!("{status}: there is no server of fenxi at that address, or it is another version")
+            }
         }))
     }
 
@@ -118,7 +120,8 @@ impl Server {
             Err(Stopped::Long) => return Err(self.failed(format!("its answer has more than {ANSWER} bytes"))),
             Err(Stopped::Read(e) | Stopped::Write(e)) => return Err(self.failed(e)),
         }
-        serde_json::from_slice(&text).map_err(|e| self.failed(format!("its answer is not that of a server of fenxi: {e}")))
+        serde_json::from_slice(&text)
+            .map_err(|e| self.failed(format!("its answer is not that of a server of fenxi: {e}")))
     }
 }
 

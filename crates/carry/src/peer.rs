@@ -178,8 +178,8 @@ pub(crate) fn pull(
         }
     }
     let wanted = |id: &RunId| chosen.is_empty() || chosen.iter().any(|c| id.as_str().starts_with(c.as_str()));
-    let mut pulled = Pulled::default();
-    pulled.unreadable = there.unreadable.keys().filter(|id| wanted(id)).map(|id| unreadable(&there, id)).collect();
+    let of_them = there.unreadable.keys().filter(|id| wanted(id)).map(|id| unreadable(&there, id)).collect();
+    let mut pulled = Pulled { unreadable: of_them, ..Pulled::default() };
     let (mut new, mut labels) = (Vec::new(), ManyLabels::new());
     for (id, offered) in there.runs.iter().filter(|(id, _)| wanted(id)) {
         if !store.run_dir(id).exists() {

@@ -31,17 +31,8 @@ const BROKEN: u32 = u32::MAX;
 /// Bytes of the messages of ssh that are kept.
 const MESSAGES: u64 = 8 << 10;
 /// Without a terminal, never asking for a password; a dead line ends within a minute.
-const SSH: [&str; 9] = [
-    "ssh",
-    "-T",
-    "-o",
-    "BatchMode=yes",
-    "-o",
-    "ServerAliveInterval=15",
-    "-o",
-    "ServerAliveCountMax=4",
-    "--",
-];
+const SSH: [&str; 9] =
+    ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4", "--"];
 /// Where fenxi may lie besides the folders that a login without a terminal has.
 const FOLDERS: &str = "$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin:/opt/fenxi/bin";
 
@@ -128,7 +119,7 @@ impl Pipe {
         let _ = self.child.kill();
         let status = self.child.wait().ok().and_then(|status| status.code());
         let messages = self.messages.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let last = messages.lines().map(str::trim).filter(|line| !line.is_empty()).next_back();
+        let last = messages.lines().map(str::trim).rfind(|line| !line.is_empty());
         let why = match (status, last) {
             (Some(127), _) => {
                 let there = format!("there is no `fenxi` on PATH nor in {FOLDERS} of that host: install it there");

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_model::RunId;
-use fenxi_store::{ArchiveLimits, Folder, LabelConflict, LONGEST_LABELS, LONGEST_MANIFEST, Store};
+use fenxi_store::{ArchiveLimits, Folder, LONGEST_LABELS, LONGEST_MANIFEST, LabelConflict, Store};
 
 use crate::{
     CarryError, Place, Transfer,

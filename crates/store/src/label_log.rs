@@ -52,7 +52,8 @@ pub struct LabelConflict {
 impl Labels {
     /// Its fields and their texts, in the order in which they are shown.
     fn fields(&self) -> Vec<(String, String)> {
-        let mut fields: Vec<(String, String)> = self.name.iter().map(|name| ("name".to_owned(), name.clone())).collect();
+        let mut fields: Vec<(String, String)> =
+            self.name.iter().map(|name| ("name".to_owned(), name.clone())).collect();
         fields.extend(self.baseline.then(|| ("baseline".to_owned(), "true".to_owned())));
         fields.extend(self.tags.iter().map(|(key, value)| (format!("tag {key}"), value.clone())));
         fields.extend(self.remarks.iter().map(|text| (format!("remark {text}"), String::new())));

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use self::log::LogArgs;
 use super::{
     mark::{self, MarkArgs},
     tag::{self, TagArgs},
     window::{self, WindowArgs},
 };
-use self::log::LogArgs;
 use crate::options::Global;
 
 /// `fenxi label`

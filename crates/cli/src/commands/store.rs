@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use self::attend::AttendArgs;
 use super::{
     compact::{self, CompactArgs},
     export::{self, ExportArgs},
@@ -14,7 +15,6 @@ use super::{
     rm::{self, RmArgs},
     verify::{self, VerifyArgs},
 };
-use self::attend::AttendArgs;
 use crate::options::Global;
 
 /// `fenxi store`

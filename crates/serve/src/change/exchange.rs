@@ -68,11 +68,7 @@ struct Answer {
     conflicts: Vec<Value>,
 }
 
-async fn exchange(
-    State(shared): State<Shared>,
-    who: Option<Extension<Who>>,
-    body: Body,
-) -> Result<Response, Failure> {
+async fn exchange(State(shared): State<Shared>, who: Option<Extension<Who>>, body: Body) -> Result<Response, Failure> {
     let Given { labels } = json_body(body)?;
     if !labels.is_empty() && shared.settings.read_only {
         return Err(Failure::forbidden("this server is read-only (--read-only)"));

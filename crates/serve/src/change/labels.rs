@@ -14,7 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Takes, blocking, done, exchange::by, given, json_body, named, one_run, text_schema};
+use super::{
+    Body, Named, Operation, Takes, blocking, done, exchange::by, given, json_body, named, one_run, text_schema,
+};
 use crate::{access::Who, reply::Failure, shared::Shared};
 
 /// Where labels are.

@@ -69,7 +69,9 @@ struct Made {
 async fn set(
     State(shared): State<Shared>,
     who: Option<Extension<Who>>,
-    path: Named<String>, body: Body) -> Result<Response, Failure> {
+    path: Named<String>,
+    body: Body,
+) -> Result<Response, Failure> {
     let Given { at_s, text, host } = json_body(body)?;
     let id = one_run(&shared, named(path)?).await?;
     let text = text.trim().to_owned();
@@ -96,7 +98,8 @@ async fn set(
 async fn remove(
     State(shared): State<Shared>,
     who: Option<Extension<Who>>,
-    path: Named<(String, String)>) -> Result<Response, Failure> {
+    path: Named<(String, String)>,
+) -> Result<Response, Failure> {
     let (run, text) = named(path)?;
     let id = one_run(&shared, run).await?;
     let store = by(&shared, who);

@@ -67,7 +67,9 @@ struct Made {
 async fn set(
     State(shared): State<Shared>,
     who: Option<Extension<Who>>,
-    path: Named<(String, String)>, body: Body) -> Result<Response, Failure> {
+    path: Named<(String, String)>,
+    body: Body,
+) -> Result<Response, Failure> {
     let (run, name) = named(path)?;
     let Given { from_s, to_s } = json_body(body)?;
     if name.is_empty() || name.len() > 100 || ["all", "auto"].contains(&name.as_str()) || name.contains("..") {
@@ -97,7 +99,8 @@ async fn set(
 async fn remove(
     State(shared): State<Shared>,
     who: Option<Extension<Who>>,
-    path: Named<(String, String)>) -> Result<Response, Failure> {
+    path: Named<(String, String)>,
+) -> Result<Response, Failure> {
     let (run, name) = named(path)?;
     let id = one_run(&shared, run).await?;
     let store = by(&shared, who);

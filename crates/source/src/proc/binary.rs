@@ -95,7 +95,9 @@ impl Collector for Reader {
 fn report(whose: &str, looked: &Looked, tick: Tick, rows: &mut Rows) {
     for (name, value) in facts(looked) {
         let mut row = rows.row(&TABLE, tick.t, None);
-        row.str(text::topic, TOPIC).str(text::name, format!("{whose} {name}").as_str()).text(text::value, value.as_str());
+        row.str(text::topic, TOPIC)
+            .str(text::name, format!("{whose} {name}").as_str())
+            .text(text::value, value.as_str());
     }
     // Pairs for the finding `asked-not-in-effect`.
     for preload in &looked.preload {

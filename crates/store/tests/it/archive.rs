@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io::Write, path::Path};
 
 use fenxi_model::{Micros, Rows, RunId};
-use fenxi_store::{ArchiveLimits, ImportedRun, InputEntry, Store, StoreError, Window, is_archive};
+use fenxi_store::{ArchiveLimits, ImportedRun, InputEntry, Labels, Store, StoreError, Window, is_archive};
 use serde_json::{Value, json};
 
 use crate::common::{START, begin, end, run, store, tick};

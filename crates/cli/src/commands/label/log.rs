@@ -32,7 +32,9 @@ pub fn run(global: &Global, args: &LogArgs) -> anyhow::Result<ExitCode> {
     let mut out = String::new();
     for change in &changes {
         out += &match args.form.is_json() {
-            true => json!({ "t": change.at, "by": change.by, "field": change.field, "value": change.value }).to_string(),
+            true => {
+                json!({ "t": change.at, "by": change.by, "field": change.field, "value": change.value }).to_string()
+            }
             false => {
                 let value = match change.value.as_deref() {
                     None => "removed".to_owned(),

@@ -5,7 +5,7 @@
 //! seconds follow, each at the rate at which the last one's CPU time would have been as wanted; what is measured here is no
 //! part of the run's results.
 
-use std::{ops::ControlFlow, str::FromStr, sync::Arc};
+use std::{ops::ControlFlow, str::FromStr};
 
 use anyhow::bail;
 use fenxi_load::{
@@ -74,8 +74,10 @@ pub fn find(goal: &Offered, plan: &Plan, arrival: Arrival) -> anyhow::Result<Rat
     let stop = Stop::on_interrupt();
     let mut measure = |rate: Option<f64>| {
         let schedule = rate.map_or(Schedule::Closed, |rate| Schedule::Open { rate: Rate::constant(rate), arrival });
-        let short =
-            Plan { run: Settings { schedule, warmup_s: 0.0, duration_s: SECONDS, interval_s: 0.5, ..plan.run.clone() }, ..plan.clone() };
+        let short = Plan {
+            run: Settings { schedule, warmup_s: 0.0, duration_s: SECONDS, interval_s: 0.5, ..plan.run.clone() },
+            ..plan.clone()
+        };
         let mut watched = Watched { seen: Vec::new(), stop: &stop };
         engine::run_watched(&short, &mut watched)?;
         if stop.asked() {
@@ -160,10 +162,13 @@ fn aim(
     Ok((rate, Some(found)))
 }
 
+/// Seconds of an interval, its transactions, and CPU time used and passed.
+type Seen = (f64, u64, Option<(u64, u64)>);
+
 /// Looks at a short load.
 struct Watched<'a> {
-    /// At the end of each interval: its seconds, transactions, and CPU time used and passed.
-    seen: Vec<(f64, u64, Option<(u64, u64)>)>,
+    /// At the end of each interval.
+    seen: Vec<Seen>,
     stop: &'a Stop,
 }
 

@@ -1,7 +1,7 @@
 -- title: A setting that is asked for is not in effect
 -- severity: warning
 -- section: facts
--- says: {what}: asked for is {wanted}, in effect is {actual}.
+-- message: {what}: asked for is {wanted}, in effect is {actual}.
 -- advice: What the files say is not what was measured. See who sets it otherwise (a later file, a service, a limit above), whether it needs a restart, a remount or a permission, and record again. Harmless where somebody changed it on purpose for this recording.
 -- ask: facts
 -- kind: measurement

@@ -8,7 +8,11 @@
 
 use std::fmt::Write;
 
-use fenxi_model::{Kind, Micros, Place, RowsOf, catalog::{cpu, sched}, place::F64};
+use fenxi_model::{
+    Kind, Micros, Place, RowsOf,
+    catalog::{cpu, sched},
+    place::F64,
+};
 
 use super::{
     Options, busy, row_of_all,

@@ -87,7 +87,9 @@ mod tests {
         assert_eq!(columns.cell("log file      1,234 User I/O", 1), "1,234");
         assert_eq!(columns.cell("log file      1,234 User I/O", 2), "User I/O");
         assert_eq!(columns.cell("CPU", 1), "");
-        assert!(!columns.cut_a_word("log file      1,234 User I/O") && !columns.cut_a_word("log file 12,345,678 User I/O"));
+        assert!(
+            !columns.cut_a_word("log file      1,234 User I/O") && !columns.cut_a_word("log file 12,345,678 User I/O")
+        );
         assert!(columns.cut_a_word("log file         1,234 User I/O") && !columns.cut_a_word("CPU"));
     }
 }

@@ -33,7 +33,8 @@ pub(super) fn is_json(line: &str) -> bool {
 
 /// Whether a line has a record within an entry of CloudNativePG.
 pub(super) fn is_within(line: &str) -> bool {
-    line.starts_with('{') && ["\"record\":{", "\"log_time\":\"", "\"error_severity\":\""].iter().all(|has| line.contains(has))
+    line.starts_with('{')
+        && ["\"record\":{", "\"log_time\":\"", "\"error_severity\":\""].iter().all(|has| line.contains(has))
 }
 
 pub(super) fn read_csv(input: &mut Input<'_>, times: &mut Times, log: &mut Log, out: &mut Out<'_>) {

@@ -38,19 +38,8 @@ const TOP: &[&str] = &[
 const OF_TIME: &[&str] = &["column", "format", "zone", "interval", "interval_s"];
 const OF_RECOGNISE: &[&str] = &["columns", "enough", "prefixes", "any-case"];
 const OF_COLUMN: &[&str] = &["to", "set"];
-const OF_VALUE: &[&str] = &[
-    "column",
-    "table",
-    "to",
-    "metric",
-    "unit",
-    "scale",
-    "offset",
-    "counter",
-    "cumulative",
-    "amount",
-    "set",
-];
+const OF_VALUE: &[&str] =
+    &["column", "table", "to", "metric", "unit", "scale", "offset", "counter", "cumulative", "amount", "set"];
 
 /// Labels of rows, by name.
 type Set = BTreeMap<String, String>;
@@ -147,9 +136,9 @@ impl Mapping {
     pub(super) fn read(text: &str) -> (Mapping, Vec<String>) {
         let source = Source { file: "mapping", text };
         let mut wrong = Vec::new();
-        let read = source.parse().and_then(|document| {
-            Rules::read(Keys::new(source, document.get_ref(), 0, "a mapping", TOP)?, &mut wrong)
-        });
+        let read = source
+            .parse()
+            .and_then(|document| Rules::read(Keys::new(source, document.get_ref(), 0, "a mapping", TOP)?, &mut wrong));
         match read {
             Ok(rules) => {
                 let mapping = Mapping { rules: Arc::new(rules), further: Vec::new() };
@@ -303,7 +292,8 @@ impl Rules {
         one("name", Role::Name)?;
         match keys.value("labels").map(Spanned::get_ref) {
             Some(DeValue::Table(_)) => {
-                self.older.extend(pairs(keys, "labels")?.into_iter().map(|(column, label)| (column, Role::Label(label))));
+                self.older
+                    .extend(pairs(keys, "labels")?.into_iter().map(|(column, label)| (column, Role::Label(label))));
             }
             _ => self.older.extend(owned(keys, "labels")?.into_iter().map(|name| (name.clone(), Role::Label(name)))),
         }
@@ -346,12 +336,7 @@ fn set(keys: &Keys<'_, '_>) -> Result<Set, Wrong> {
 }
 
 /// What a column of `[columns]` is.
-fn column_role(
-    keys: &Keys<'_, '_>,
-    column: &str,
-    value: &Spanned<DeValue<'_>>,
-    common: &Set,
-) -> Result<Role, Wrong> {
+fn column_role(keys: &Keys<'_, '_>, column: &str, value: &Spanned<DeValue<'_>>, common: &Set) -> Result<Role, Wrong> {
     let wrong = |why: String| keys.source.wrong(value.span().start, format!("column `{column}`: {why}"));
     match value.get_ref() {
         DeValue::String(text) => role(column, text, common).map_err(wrong),
@@ -361,7 +346,9 @@ fn column_role(
             common.extend(set(&of)?);
             role(column, of.needed("to", "\"disk.reads_per_s\"")?.text, &common).map_err(wrong)
         }
-        _ => Err(keys.wrong_type(column, value, "a text such as \"disk.reads_per_s\", or `{ to = \"…\", set = { … } }`")),
+        _ => {
+            Err(keys.wrong_type(column, value, "a text such as \"disk.reads_per_s\", or `{ to = \"…\", set = { … } }`"))
+        }
     }
 }
 
@@ -497,7 +484,9 @@ mod tests {
         let (older, now) = (read(older, text), read(now, text));
         assert_eq!(older, now);
         assert!(!now.contains("# note"), "{now}");
-        for row in ["\t0\t90\n", "\tsda\t5120\t50\n", "\tio\t3", "ops\tserver=db1\t5\t/s", "delay\tserver=db1\t0.001\ts"] {
+        for row in
+            ["\t0\t90\n", "\tsda\t5120\t50\n", "\tio\t3", "ops\tserver=db1\t5\t/s", "delay\tserver=db1\t0.001\ts"]
+        {
             assert!(now.contains(row), "{row:?}\n{now}");
         }
     }

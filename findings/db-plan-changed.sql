@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: database
 -- message: {factor} × slower since its plan changed at {at}: {change}; {before:ms} a call before, {after:ms} since, and {share:%} of the statements' time. The statement is {statement}.
--- advice: See both plans (fenxi ask db-statement-plans). An index that is gone is missing in the new one; statistics that are out of date (a load, a table that was made anew) are renewed by ANALYZE; a setting that was changed stands in db-settings. Where rows have become many, the new plan may be the right one, and the statement needs another index.
+-- advice: See both plans (fenxi ask db-statement-plans). An index that is gone is missing in the new one; statistics that are out of date (a load, a table that was made anew) are renewed by ANALYZE; a setting that was changed is in db-settings. Where rows have become many, the new plan may be the right one, and the statement needs another index.
 -- ask: db-statement-plans
 -- impact: share of the statements' time
 -- explains: db-one-statement, db-full-scans, db-scans, db-rows-examined, db-joins-without-index, db-running-hot, db-cpu-bound, db-many-active, db-cache-hit-low

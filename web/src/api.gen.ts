@@ -195,11 +195,11 @@ export interface Cause {
 /** A value of a table or a parameter; a list of numbers is a sparkline. */
 export type Cell = null | number | string | (number | null)[];
 
-/** A label, a parameter or the command, which all runs of a group have alike, and those of the other group otherwise. */
+/** A label, a parameter, the command or the plan of a statement, which all runs of a group have alike, and those of the other group otherwise. */
 export interface Changed {
   /** What it is in the first group; None where its runs have none. */
   from: string | null;
-  /** Its name; `command` for the command. */
+  /** Its name; `command` for the command, `plan of STATEMENT: RELATION` for a plan. */
   name: string;
   /** What it is in the second group. */
   to: string | null;
@@ -264,6 +264,16 @@ export interface Error {
   error: string;
   /** Names like the one of a run that there is not */
   near?: string[];
+}
+
+/** What a store has, for another store. */
+export interface Exchange {
+  /** Fields of labels that both sides have changed: run, field, what is kept and what the other had, and who set them. */
+  conflicts: unknown[];
+  /** Its runs, by id. */
+  runs: Record<string, OfferedRun>;
+  /** Runs that cannot be read, and why. */
+  unreadable: Record<string, string>;
 }
 
 /** Where the time of groups of runs went. */
@@ -653,6 +663,16 @@ export interface Occurrence {
   run: number;
 }
 
+/** A run of a store, for another store. */
+export interface OfferedRun {
+  /** Bytes of its files. */
+  bytes: number;
+  /** Digest of its manifest: equal where the runs are. */
+  digest: string;
+  /** Its labels, with who has changed them. */
+  labels: Record<string, unknown>;
+}
+
 /** What there is to see of runs, without data. */
 export interface Opened {
   runs: Run[];
@@ -973,7 +993,7 @@ export interface SideBySide {
   a: Group;
   /** The second one. */
   b: Group;
-  /** What was changed from one to the other: labels, parameters, the command. */
+  /** What was changed from one to the other: labels, parameters, the command, plans of statements. */
   changed: Changed[];
   /** By how much they differ; None when refused. */
   comparison: Comparison | null;
@@ -1098,6 +1118,20 @@ export interface StudyFailure {
   why: string;
 }
 
+/** A cell whose runs have two modes. */
+export interface StudyModes {
+  /** The cell. */
+  cell: string;
+  /** Their mean. */
+  high: number;
+  /** Runs of the higher mode. */
+  high_runs: number;
+  /** Their mean. */
+  low: number;
+  /** Runs of the lower mode. */
+  low_runs: number;
+}
+
 /** A run far from the others of its cell. */
 export interface StudyOutlier {
   /** Its block. */
@@ -1148,6 +1182,8 @@ export interface StudyResponse {
   is_latency: boolean;
   /** Whether it is work per time. */
   is_throughput: boolean;
+  /** Cells whose runs have two modes: their means describe no run. */
+  modes: StudyModes[];
   /** Its name. */
   name: string;
   /** Runs far from the others of their cell. */

@@ -2,7 +2,7 @@
 
 use crate::sample::mean;
 
-/// Runs of which two modes can be told at all.
+/// Runs of which two modes can be distinguished at all.
 const FEWEST: usize = 8;
 /// The gap between the modes, in standard deviations within them, times the number of runs. Of cells with one mode (normal,
 /// uniform, exponential, log-normal, Student's t of 3) at most 5 in 100 have more, whatever the number from 8 to 50: by

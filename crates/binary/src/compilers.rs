@@ -146,7 +146,7 @@ fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     None
 }
 
-/// Orders compilers, and says whether they optimised at link time.
+/// Orders compilers, and reports whether they optimised at link time.
 pub(crate) fn conclude(binary: &mut Binary, depth: Depth) {
     binary.compilers.sort_by(|a, b| a.rank().cmp(&b.rank()).then(b.units.cmp(&a.units)).then(a.name.cmp(&b.name)));
     let mut known = binary.compilers.iter().filter(|one| one.from == "DWARF" || one.from == "command line").peekable();

@@ -93,7 +93,7 @@ fn machine(architecture: Architecture, class: u8) -> String {
     }
 }
 
-/// What else the dynamic section says.
+/// What else the dynamic section holds.
 #[derive(Default)]
 struct Dynamic {
     binds_now: bool,
@@ -144,7 +144,7 @@ where
     found
 }
 
-/// What the names of symbols tell.
+/// What the names of symbols show.
 fn symbols<'d, Elf, R>(file: &ElfFile<'d, Elf, R>, binary: &mut Binary)
 where
     Elf: FileHeader<Endian = Endianness>,

@@ -37,7 +37,7 @@ pub enum Depth {
     Whole,
 }
 
-/// What an ELF file says of itself. What it does not say is None, or empty.
+/// What an ELF file records. What it does not record is None, or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Binary {
     /// 32 or 64.

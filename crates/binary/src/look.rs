@@ -1,4 +1,4 @@
-//! A file on a machine: what it says of itself, and its libraries, its allocator and its package there.
+//! A file on a machine: what it records, and its libraries, its allocator and its package there.
 
 use fenxi_procfs::Root;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct Looked {
     pub pid: Option<u32>,
     /// Its BLAKE3 checksum, where it has no build-id.
     pub content: Option<String>,
-    /// What it says of itself; None of what is no ELF file, as a script.
+    /// What it records; None of what is no ELF file, as a script.
     pub binary: Option<Binary>,
     /// Libraries in the order in which symbols are looked up.
     pub libraries: Vec<Library>,
@@ -56,7 +56,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     text.split([':', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// What the debug file that is installed beside a stripped program says of compilers.
+/// What the debug file that is installed beside a stripped program reports of compilers.
 fn of_debug_file(root: &Root, binary: &mut Binary) {
     let Some((folder, name)) = binary.build_id.as_deref().and_then(|id| id.split_at_checked(2)) else { return };
     if binary.debug == "DWARF" {

@@ -30,7 +30,7 @@ pub fn process(processes: &Processes, pid: u32, depth: Depth) -> Result<Loaded, 
     let cache = ReadCache::new(File::from_parts(processes.root().open_file(&exe)?.into(), &exe));
     let binary = Binary::read(&cache, depth)?;
     let mut looked = Looked { path, pid: Some(pid), ..Looked::default() };
-    // Its paths are those of its own mounts.
+    // Its paths are those of its mounts.
     let own = processes.path(pid, "root");
     let root = Root::saved(own);
     let mut paths: Vec<String> = Vec::new();

@@ -57,7 +57,7 @@ struct Found<'b> {
 }
 
 impl<'a> Loader<'a> {
-    /// The loader of a machine, with what it was told of folders.
+    /// The loader of a machine, with the folders that it was given.
     pub fn new(root: &'a Root, library_path: &str) -> Loader<'a> {
         let cache = root.read("/etc/ld.so.cache").map(|bytes| cached(&bytes)).unwrap_or_default();
         let library_path = library_path.split([':', ';']).filter(|dir| !dir.is_empty()).map(str::to_owned).collect();

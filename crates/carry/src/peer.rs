@@ -234,7 +234,7 @@ fn send(store: &Store, peer: &mut dyn Peer, ids: &[RunId]) -> Result<(), CarryEr
     let (reader, writer) = io::pipe()?;
     std::thread::scope(|scope| {
         let exporting = scope.spawn(move || store.export(ids, writer).map(drop));
-        // The reader goes with this call: an export whose archive nobody takes ends.
+        // The reader goes with this call: an export whose archive no one takes ends.
         let mut reader = reader;
         let sent = peer.take(&mut reader);
         drop(reader);

@@ -18,7 +18,7 @@ use crate::{
     peer::{ManyLabels, Offer, Peer, merge},
 };
 
-/// What the other end says first; the number changes with what is said after it.
+/// What the other end sends first; the number changes with what follows it.
 const HELLO: &str = "fenxi-attends 1";
 /// Bytes of greetings of login shells before it.
 const GREETING: u64 = 64 << 10;

@@ -53,7 +53,7 @@ pub(crate) fn changed(a: &Plans, b: &Plans) -> Vec<Changed> {
         let text = &statement[..statement.floor_char_boundary(TEXT)];
         let more = if text.len() < statement.len() { " …" } else { "" };
         let of = format!("plan of {text}{more}");
-        // One way that became another is told alone; else both plans are.
+        // One way that became another is reported alone; else both plans are.
         let one = change.split_once(" → ").filter(|(_, to)| !to.contains(" → "));
         let told = match one.map(|(from, to)| (from.rsplit_once(": ").unwrap_or(("", from)), to)) {
             Some((("", from), to)) => Changed { name: of, from: Some(from.to_owned()), to: Some(to.to_owned()) },

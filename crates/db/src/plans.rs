@@ -1,7 +1,7 @@
-//! Plans of the statements that matter: whose plan is looked at and when, and what is told of it.
+//! Plans of the statements that matter: whose plan is looked at and when, and what is reported of it.
 //!
 //! A plan is asked for when a statement that takes a share of the time is new, or its time per call has moved: a plan that
-//! changed and made no difference is found later, or never, and costs nothing. EXPLAIN executes nothing. A change is told only
+//! changed and made no difference is found later, or never, and costs nothing. EXPLAIN executes nothing. A change is reported only
 //! where both plans were asked for in the same way: of any values, or of the same example.
 
 use std::fmt::Write as _;
@@ -16,12 +16,12 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     gather::Heard,
+    observed::{BySample, Example, Heavy, Sampled, is_planned},
     reading::About,
     sample::some,
     server::Server,
     snapshot::Answer,
     statements::OWN,
-    told::{BySample, Example, Heavy, Sampled, is_planned},
 };
 
 /// The share of all statements' time from which on a statement matters, and the mean number of sessions in it.
@@ -31,9 +31,9 @@ const RUNNING: f64 = 0.001;
 const AT_A_TIME: usize = 20;
 /// Time per call that moved by this factor may come from another plan. At the end, when nothing is asked later, all are looked at.
 const MOVED: f64 = 1.5;
-/// As above, of the sessions in a statement, where nobody counts calls.
+/// As above, of the sessions in a statement, where no one counts calls.
 const MOVED_SESSIONS: f64 = 2.0;
-/// A plan is looked at again after so many seconds, whatever happened, and more often where nobody counts calls.
+/// A plan is looked at again after so many seconds, whatever happened, and more often where no one counts calls.
 const AGAIN_S: f64 = 300.0;
 const AGAIN_BLIND_S: f64 = 60.0;
 /// Seconds over which samples are gathered where they are all that is known of statements.
@@ -111,14 +111,14 @@ pub struct Plans {
     is_counted: bool,
     /// Samples were looked at.
     has_sampled: bool,
-    /// Why a plan is not seen, where that was told.
+    /// Why a plan is not seen, where that was reported.
     has_noted: bool,
 }
 
 impl Plans {
     /// The statements whose plans are to be looked at now, of one database after the other.
     pub fn wanted(&mut self, server: &Server, about: &About<'_>, heard: &Heard) -> Vec<Wanted> {
-        let mut told = server.told();
+        let mut told = server.observed();
         // Where statements are counted, samples come first only: they know executions before counters moved.
         let counted = told.heavy.take();
         self.is_counted |= counted.is_some();
@@ -142,7 +142,7 @@ impl Plans {
         all
     }
 
-    /// What samples say, where nobody counts statements.
+    /// What samples show, where no one counts statements.
     fn by_samples(&mut self, about: &About<'_>, heard: &Heard) -> Option<Vec<Heavy>> {
         self.samples += heard.samples;
         self.sampled_s += about.interval.dt.unwrap_or_default();
@@ -168,7 +168,7 @@ impl Plans {
         Some(std::mem::take(&mut self.sampled).into_iter().map(heavy).collect())
     }
 
-    /// Tells a statement's plan when it is the first one or another one than before, or why it is not seen.
+    /// Reports a statement's plan when it is the first one or another one than before, or why it is not seen.
     pub fn tell(&mut self, wanted: &Wanted, found: Result<Explained, String>, about: &About<'_>, rows: &mut Rows) {
         if self.known.len() > KNOWN {
             self.known.clear();

@@ -102,8 +102,8 @@ pub struct Rules {
     pub movers_only: bool,
     /// Counters of what is gone are gone, too: one that goes back is unknown, and no reset.
     pub forgets: bool,
-    /// Counters of the work that sessions end: where they did not grow beyond our own, and nobody works, whatever else grew is of our own
-    /// sessions. Rows that have no work of their own come last, and are as the others.
+    /// Counters of the work that sessions end: where they did not grow beyond our own, and no one works, whatever else grew belongs to our
+    /// sessions. Rows that have no separate work come last, and are as the others.
     pub work: &'static [&'static str],
 }
 
@@ -250,7 +250,7 @@ pub struct Ready<S: 'static> {
     totals: Vec<Option<f64>>,
     /// What is of our own sessions, at this reading and at the one before.
     own: (Own, Own),
-    /// Nobody but our own sessions was seen at work since the last reading.
+    /// No one but our own sessions was seen at work since the last reading.
     is_quiet: bool,
 }
 
@@ -285,7 +285,7 @@ impl<S> Ready<S> {
         })
     }
 
-    /// What the next reading has of our own sessions and is to leave out, and whether nobody else was seen at work since the last one.
+    /// What the next reading has of our own sessions and is to leave out, and whether no one else was seen at work since the last one.
     pub fn leave_out(&mut self, own: Own, is_quiet: bool) {
         self.own.1 = std::mem::replace(&mut self.own.0, own);
         self.is_quiet = is_quiet;

@@ -14,11 +14,11 @@ use fenxi_wire::{client::ClientError, target::Target};
 use crate::{
     client::Client,
     mysql::memory::Memory,
+    observed::Observed,
     own_amounts::Own,
     postgres::own::Ledger,
     product::Product,
     snapshot::{Answer, Keeping, Played},
-    told::Told,
 };
 
 /// The name that connections of a poller carry, by which they leave themselves out.
@@ -70,7 +70,7 @@ pub struct Server {
     /// What outlives a connection to a MySQL.
     memory: Arc<Mutex<Memory>>,
     /// What samples and readings know of statements, for plans.
-    told: Arc<Mutex<Told>>,
+    observed: Arc<Mutex<Observed>>,
     /// What may still be kept of answers until the next poll, and until the next look at sessions.
     allowance: Arc<AtomicU64>,
     allowance_of_sample: Arc<AtomicU64>,
@@ -106,7 +106,7 @@ impl Server {
             own: Arc::default(),
             ledger: Arc::default(),
             memory: Arc::default(),
-            told: Arc::default(),
+            observed: Arc::default(),
             allowance: Arc::new(AtomicU64::new(KEPT.0)),
             allowance_of_sample: Arc::new(AtomicU64::new(KEPT_OF_SAMPLE)),
             kept: KEPT.0,
@@ -247,11 +247,11 @@ impl Server {
     }
 
     /// What samples and readings know of statements, for plans.
-    pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn observed(&self) -> MutexGuard<'_, Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Server::client_in`]; nothing of what it says is kept, as it has values.
+    /// As [`Server::client_in`]; nothing of what it returns is kept, as it has values.
     pub(crate) fn client_for_plans(&self, database: &str) -> Result<Client, ServerError> {
         Server { answers: Answers::Given, ..self.clone() }.client_in(database)
     }

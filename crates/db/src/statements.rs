@@ -65,14 +65,6 @@ pub fn found(
     })
 }
 
-/// A comment in each statement of pollers, before its first word or behind it.
-pub const MARK: &str = "/* fenxi-db */";
-
-/// Whether a statement is one of a poller's.
-pub fn is_marked(text: &str) -> bool {
-    text.starts_with(MARK) || text.split_once(' ').is_some_and(|(_, rest)| rest.starts_with(MARK))
-}
-
 /// The digest of all statements of pollers, which are not reported: they are none of the server's work.
 pub const OWN: &str = "fenxi-db";
 

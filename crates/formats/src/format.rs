@@ -2,7 +2,7 @@
 
 use fenxi_model::Table;
 
-use super::{Input, Out, own::shipped};
+use super::{Input, Out};
 
 /// One format that can be imported.
 ///
@@ -31,9 +31,6 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// Tables with which a format is listed as one that fills any.
-const ANY: usize = 20;
-
 /// What a format fills, for listings.
 #[derive(Clone, Copy, Debug)]
 pub enum Fills {
@@ -43,32 +40,6 @@ pub enum Fills {
     Tables(&'static [&'static Table]),
     /// Too many to list them.
     Any,
-}
-
-impl Format {
-    /// Which tools and options print it, in one line.
-    pub fn summary(&self) -> &'static str {
-        shipped::about(self).map_or(self.summary, |about| &about.summary)
-    }
-
-    /// Tables it can fill; anything else it finds goes to `metric`.
-    pub fn tables(&self) -> &'static [&'static Table] {
-        shipped::about(self).map_or(self.tables, |about| &about.tables)
-    }
-
-    /// A few lines as the tool prints them.
-    pub fn example(&self) -> &'static str {
-        shipped::about(self).map_or(self.example, |about| &about.example)
-    }
-
-    /// What it fills, besides the `metric` of unknown columns.
-    pub fn fills(&self) -> Fills {
-        match self.tables().len() {
-            0 => Fills::Results,
-            n if n > ANY => Fills::Any,
-            _ => Fills::Tables(self.tables()),
-        }
-    }
 }
 
 /// Families of formats, for listings.

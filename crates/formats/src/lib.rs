@@ -12,7 +12,8 @@ mod any;
 mod clock;
 mod cpu_mean;
 mod date;
-pub mod detect;
+pub mod described;
+mod detect;
 mod document;
 #[cfg(test)]
 mod dressed;

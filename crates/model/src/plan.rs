@@ -92,7 +92,7 @@ impl Plan {
         self.nodes.first().and_then(|node| node.cost)
     }
 
-    /// Sets the cost where a server tells it beside the plan.
+    /// Sets the cost where a server reports it beside the plan.
     pub fn set_cost(&mut self, cost: Option<f64>) {
         if let Some(first) = self.nodes.first_mut() {
             first.cost = cost;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fenxi_model::{Micros, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Labels, Mark, Store, StoreError, Window, stamp::now_ns};
+use crate::{LabelChange, Labels, Mark, Store, StoreError, Window, stamp::now_ns};
 
 /// Bytes that a log may have; the oldest changes go first.
 const LOG_BYTES: usize = 64 << 10;
@@ -17,20 +17,6 @@ const LOG_BYTES: usize = 64 << 10;
 const LINE_BYTES: usize = 96;
 /// Characters of who changed something.
 const LONGEST_NAME: usize = 100;
-
-/// One change of one field of a run's labels.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct LabelChange {
-    /// When, by the clock of the machine that changed it.
-    pub at: Micros,
-    /// Who: `user@host`, or the name of a server's token.
-    pub by: String,
-    /// `name`, `baseline`, `tag KEY`, `remark TEXT`, `window NAME` or `mark JSON`.
-    pub field: String,
-    /// What it is since; None when it was removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
-}
 
 /// A field that two stores changed without knowing of each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -71,11 +71,11 @@ pub use compact::{CompactWish, Compaction};
 pub use error::StoreError;
 pub use folder::{Entry, Folder, PART, open_regular, read_regular};
 pub use follow::{Follow, Recorded};
-pub use label_log::{LabelChange, LabelConflict};
+pub use label_log::LabelConflict;
 pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
-    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Mark, Part, Problem, Recovered, RunEntry, SourceCost,
-    Summary, Window,
+    Begin, End, FORMAT, FileEntry, InputEntry, LabelChange, Labels, Manifest, Mark, Part, Problem, Recovered, RunEntry,
+    SourceCost, Summary, Window,
 };
 pub use open::{OpenRun, RawFile};
 pub use placement::{Holds, RunFilter, TableFile};

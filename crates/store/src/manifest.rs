@@ -6,8 +6,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 use fenxi_model::{Micros, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::LabelChange;
-
 /// The format version that this code writes and the latest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -291,6 +289,20 @@ pub struct FileEntry {
     pub fingerprint: String,
     /// BLAKE3 of the file, 64 hexadecimal digits.
     pub blake3: String,
+}
+
+/// One change of one field of a run's labels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LabelChange {
+    /// When, by the clock of the machine that changed it.
+    pub at: Micros,
+    /// Who: `user@host`, or the name of a server's token.
+    pub by: String,
+    /// `name`, `baseline`, `tag KEY`, `remark TEXT`, `window NAME` or `mark JSON`.
+    pub field: String,
+    /// What it is since; None when it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// What may change about a run after it is sealed.

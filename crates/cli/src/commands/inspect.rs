@@ -29,7 +29,7 @@ and libraries in LD_PRELOAD that it does not have are listed.
 
 Several files are shown side by side; --differs leaves out what is the same.
 A recording keeps these facts of its command and of database servers (topic
-`binary`), and `fenxi compare` says when the binaries differ.
+`binary`), and `fenxi compare` reports when the binaries differ.
 
 Examples:
   fenxi inspect /usr/sbin/mariadbd          how was it built?
@@ -105,7 +105,7 @@ fn looked(args: &InspectArgs) -> anyhow::Result<Vec<Looked>> {
         if files.is_empty() {
             bail!("no package {package} is known to dpkg, apk or pacman; `rpm -ql {package}` lists files of rpm's");
         }
-        // What is no ELF file is no program; what may not be read is told.
+        // What is no ELF file is no program; what may not be read is reported.
         let before = all.len();
         for path in files.iter().filter(|path| Path::new(path).is_file() && !Path::new(path).is_symlink()) {
             match look(&root, path, (&library_path, ""), Depth::Whole) {

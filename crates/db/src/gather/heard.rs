@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::{
     activity,
     moment::Interval,
+    observed::{BySample, add_sampled},
     sample::{Sample, Session, some},
-    told::{BySample, add_sampled},
 };
 
 /// An activity, and whose.

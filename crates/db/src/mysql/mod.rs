@@ -11,6 +11,7 @@ mod poller;
 mod readings;
 mod replication;
 pub mod resets;
+mod rights;
 mod sessions;
 mod statements;
 mod status;
@@ -68,7 +69,7 @@ impl Product for Mysql {
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
 /// The prefix of each statement, which marks our sessions.
-const MARK: &str = crate::statements::MARK;
+const MARK: &str = crate::mark::MARK;
 
 /// The database that our sessions are in: no other session uses it, so that the server's statistics by database keep
 /// our statements apart, where comments are dropped.

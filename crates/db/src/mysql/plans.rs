@@ -1,7 +1,7 @@
 //! Plans of MySQL and MariaDB, by EXPLAIN of an execution that was seen: these servers plan each execution anew, with its values.
 //!
 //! The table of `EXPLAIN FORMAT=TRADITIONAL` is the same in all versions; what JSON has more differs between them, and holds
-//! values. EXPLAIN stands in a prepared statement: a server takes no second statement in one, and the statistics of statements
+//! values. EXPLAIN is in a prepared statement: a server takes no second statement in one, and the statistics of statements
 //! know it by its name only.
 
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use fenxi_wire::client::ClientError;
 use super::{HOME, MARK, sessions::hides_text};
 use crate::{
     client::Client,
+    observed::is_planned,
     plans::{self, EXAMPLE, Explained, Plans, Wanted},
     reading::About,
     server::Server,
-    told::is_planned,
 };
 
 /// How long a look may take in all.
@@ -28,7 +28,7 @@ const COLUMNS: [&str; 2] = [
     "id\tselect_type\ttable\tpartitions\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tfiltered\tExtra",
 ];
 
-/// Looks at plans over the poller's own session, and tells them. Returns how many statements were executed as prepared ones.
+/// Looks at plans over the poller's own session, and reports them. Returns how many statements were executed as prepared ones.
 ///
 /// # Errors
 /// When the connection is lost.
@@ -107,7 +107,7 @@ fn find_examples((server, client): (&Server, &mut Client), wanted: &mut [Wanted]
             *id == one.heavy.id && *database == one.heavy.database && is_planned(text) && !text.ends_with("...")
         };
         let text = found.iter().find(fits).map(|(_, _, text)| text);
-        one.example = text.and_then(|text| server.told().example(&one.heavy.digest, text, &one.heavy.database));
+        one.example = text.and_then(|text| server.observed().example(&one.heavy.digest, text, &one.heavy.database));
     }
     Ok(())
 }

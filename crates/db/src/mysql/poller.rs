@@ -19,6 +19,7 @@ use super::{
     plans,
     readings::READINGS,
     replication::Replication,
+    rights::sees_others,
     sessions::{hides_text, threads_are_seen},
     statements,
     status::Status,
@@ -28,13 +29,13 @@ use crate::{
     client::Client,
     finding::{Finding, timed},
     gather::Heard,
+    mark::is_marked,
     moment::Interval,
     observer, own_amounts,
     plans::Plans,
     reading::About,
     schedule::{Due, Turn},
     server::{Server, ServerError},
-    statements::is_marked,
     task::{Task, Whose},
 };
 
@@ -109,18 +110,6 @@ fn without_secrets(name: &str, value: &str) -> String {
 
 /// Words in names of settings whose values may hold a password.
 const SECRETS: &[&str] = &["password", "init_connect", "passphrase", "sst_auth", "init_replica", "init_slave"];
-
-/// Whether our user may see sessions of others.
-pub fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
-    let mut all = false;
-    let sql = format!("{MARK} SHOW GRANTS");
-    client.each(&sql, &mut |row| {
-        let grant = row.text(0).unwrap_or_default();
-        let global = grant.split(" ON *.* ").next().filter(|_| grant.contains(" ON *.* ")).unwrap_or_default();
-        all |= global.contains("ALL PRIVILEGES") || global.contains("PROCESS");
-    })?;
-    Ok(all)
-}
 
 /// Whether sessions share threads.
 fn is_pooled(client: &mut Client) -> Result<bool, ClientError> {

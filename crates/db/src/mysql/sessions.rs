@@ -11,14 +11,15 @@ use fenxi_model::statement::Quotes;
 use fenxi_wire::{WireError, client::ClientError};
 use rustc_hash::FxHashMap;
 
-use super::{MARK, activity, kernel::Threads, memory::Who, own::Own, poller::sees_others, transactions::Transactions};
+use super::{MARK, activity, kernel::Threads, memory::Who, own::Own, rights::sees_others, transactions::Transactions};
 use crate::{
     activity as class,
     client::Client,
+    mark::is_marked,
     observer,
     sample::{Sample, Session, cut, put},
     server::{Server, ServerError},
-    statements::{Text, is_marked},
+    statements::Text,
 };
 
 /// How many texts of statements are known at a time.
@@ -165,7 +166,7 @@ impl observer::Sampler for Sampler {
                 if text.len() < TEXT
                     && let Some(statement) = &session.statement
                 {
-                    self.server.told().keep_example(&statement.digest, text, &session.database);
+                    self.server.observed().keep_example(&statement.digest, text, &session.database);
                 }
             }
         });

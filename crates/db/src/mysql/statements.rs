@@ -12,11 +12,11 @@ use super::{HOME, MARK, plans};
 use crate::{
     client::Client,
     number::Number,
+    observed::heavy,
     reading::{About, Active, Having},
     sample::cut,
     server::Server,
     statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
-    told::heavy,
 };
 
 /// The view.
@@ -173,7 +173,7 @@ impl Active for Statements {
             self.learn(client, &new)?;
         }
         let dt = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first);
-        self.server.told().read(heavy(&grown, &self.texts, PS, dt.unwrap_or(1.0)));
+        self.server.observed().read(heavy(&grown, &self.texts, PS, dt.unwrap_or(1.0)));
         if let Some(dt) = dt {
             tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }

@@ -126,7 +126,7 @@ pub struct Status {
     last: FxHashMap<String, Number>,
     /// What our own sessions add to counters in an interval.
     own: FxHashMap<String, f64>,
-    /// Nobody but our own sessions was seen at work in it.
+    /// No one but our own sessions was seen at work in it.
     is_quiet: bool,
 }
 

@@ -1,3 +1,5 @@
+//! Plans of statements: which are looked at, and when one has changed.
+
 use fenxi_model::statement::Quotes;
 
 use super::*;

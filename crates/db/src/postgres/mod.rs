@@ -68,9 +68,9 @@ impl Product for Postgres {
 const SHARES: &str = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
                       and the pooler's own database `pgbouncer` to see who waits in it";
 
-/// What stands behind the first word of each statement and marks ours in the server's own statistics: PostgreSQL 18 drops comments
+/// What comes after the first word of each statement and marks ours in the server's own statistics: PostgreSQL 18 drops comments
 /// before a statement there.
-const MARK: &str = crate::statements::MARK;
+const MARK: &str = crate::mark::MARK;
 
 /// The name of the statement that is prepared to be explained.
 const PREPARED: &str = "fenxi_db";

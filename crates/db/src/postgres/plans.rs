@@ -2,7 +2,7 @@
 //! execution where a session was seen with one, else of the text that `pg_stat_statements` has, whose plan is the one for any
 //! values. The same way does on all versions; PostgreSQL 16 can do the second in one step.
 //!
-//! The session is one of its own and ends with the look: it logs in with what holds for the database now, and takes what holds
+//! The session is separate and ends with the look: it logs in with what holds for the database now, and takes what holds
 //! for the statement's user. It is read only, takes no lock for longer than it may wait for one, and never executes anything.
 
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use rustc_hash::FxHashMap;
 use super::{MARK, PREPARED, own, sessions::is_cut, statements::hides_text};
 use crate::{
     client::Client,
+    observed::body,
     plans::{self, EXAMPLE, Explained, GENERIC, Plans, Wanted},
     reading::About,
     server::Server,
-    told::body,
 };
 
 /// How long a look may take in all.
@@ -72,7 +72,7 @@ pub fn find_examples(client: &mut Client, server: &Server, wanted: &mut [Wanted]
             && !is_cut(text)
             && let Some(one) = wanted.iter_mut().find(|one| one.heavy.id == id && one.heavy.database == database)
         {
-            one.example = server.told().example(&one.heavy.digest, text, database);
+            one.example = server.observed().example(&one.heavy.digest, text, database);
         }
     });
     match asked {
@@ -130,7 +130,7 @@ impl Wanted {
     }
 }
 
-/// Looks at plans, and tells them.
+/// Looks at plans, and reports them.
 pub fn look(
     server: &Server,
     wanted: &[Wanted],
@@ -181,7 +181,7 @@ struct Session {
     client: Client,
     /// Settings of databases and roles: the role, or none for all, the name and the value.
     settings: Vec<(String, String, String)>,
-    /// The search path where nobody sets another one.
+    /// The search path where no one sets another one.
     path: String,
     /// Whose settings hold, and their names.
     user: Option<String>,

@@ -354,7 +354,7 @@ impl Postgres {
     fn look_at_plans(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let (plans, texts) = &mut self.plans;
         if let Some(heavy) = self.statements.as_mut().and_then(|seen| seen.statements.heavy.take()) {
-            self.server.told().read(heavy);
+            self.server.observed().read(heavy);
         } else if self.statements.is_some() {
             return Ok(());
         }

@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{
     client::Client,
+    observed::is_planned,
     observer,
     sample::{Sample, Session, cut, put},
     server::{APPLICATION, Server, ServerError},
     statements::{TEXT, Text},
-    told::is_planned,
 };
 
 /// How many texts of statements are known at a time.
@@ -307,7 +307,7 @@ impl Sessions {
             let is_its =
                 |session: &&Session| session.statement.as_ref().is_some_and(|its| its.digest == statement.digest);
             if let Some(session) = sample.sessions().iter().find(is_its) {
-                server.told().keep_example(&statement.digest, &text, &session.database);
+                server.observed().keep_example(&statement.digest, &text, &session.database);
             }
         }
     }

@@ -13,11 +13,12 @@ use rustc_hash::FxHashMap;
 use super::{MARK, PREPARED};
 use crate::{
     client::Client,
+    mark::is_marked,
     number::Number,
+    observed::{Heavy, heavy},
     reading::{About, Having},
     sample::cut,
-    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, is_marked, make_room, tell},
-    told::{Heavy, heavy},
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
 };
 
 /// Texts are read from a file, all of them each time: that takes at most this share of the time.

@@ -12,7 +12,7 @@ use fenxi_wire::{ServerError, client::ClientError};
 use rustc_hash::FxHashMap;
 
 use super::{Answer, Head, OwnAmount, Snapshot};
-use crate::{own_amounts::Own, statements::MARK};
+use crate::{mark::MARK, own_amounts::Own};
 
 /// What becomes of the same question asked again, by database and question.
 type Asked = FxHashMap<(String, String), usize>;

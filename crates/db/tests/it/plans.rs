@@ -1,4 +1,4 @@
-//! Plans that change while servers are observed, each for a reason of its own, and plans that do not.
+//! Plans that change while servers are observed, each for another reason, and plans that do not.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ fn observed(server: &Server, database: &str, sql: &str, happens: impl FnOnce(&mu
     let mut client = server.client(database);
     work(&mut client, sql, 0.3);
     let mut observation = begin(&server.url(database), 20).unwrap();
-    // Where nobody counts statements, samples of a second know them first.
+    // Where no one counts statements, samples of a second know them first.
     work(&mut client, sql, if server.scheme == "mysql" { 2.5 } else { 0.5 });
     observation.go_on(0.1);
     happens(&mut client);
@@ -74,7 +74,7 @@ fn postgres(server: &Server, name: &str) -> Client {
     client
 }
 
-/// Five reasons, each in a database of its own; what each changed.
+/// Five reasons, each in its own database; what each changed.
 fn five_of_postgres(server: &Server) -> Vec<String> {
     let mut all = Vec::new();
     let mut run = |name: &str, sql: &str, happens: &[&str]| {

@@ -1,5 +1,5 @@
 //! A segment of a text that has outputs of several hosts or commands, or that a format could not read: people put outputs below each
-//! other, with nothing that says where one ends.
+//! other, with nothing that shows where one ends.
 
 use crate::{AnyFormat, Format, Formats, HEAD_BYTES, Head, Input, Out, Sure, stamp};
 
@@ -60,7 +60,7 @@ pub(crate) fn read_with_rest(format: &'static Format, input: &mut Input<'_>, out
     }
     let formats = Formats::default();
     for part in regions(unread).into_iter().filter(|part| part.lines.len() >= FEWEST).take(MOST) {
-        // A format that knows less of its own text elsewhere is not asked again.
+        // A format that knows less of its text in another place is not asked again.
         let other = part.format(&formats).filter(|(sure, other)| *sure == Sure::Certain && other.name() != format.name);
         if let Some((_, other)) = other {
             out.begin_part(other.name(), &part.host, part.lines);

@@ -71,7 +71,7 @@ enum Unit {
 struct Reader {
     times: Times,
     unit: Unit,
-    /// Whether a row says how many processors its set has.
+    /// Whether a row has the number of processors of its set.
     sized: bool,
     layout: Option<Layout>,
     /// The block being read: its time and length, and the first column of its first row.

@@ -137,7 +137,7 @@ const EXTRAS: &[(&str, &str)] = &[
     ("Start temporary", "duplicates weeded out"),
 ];
 
-/// Nodes of MySQL's table: what a plan does besides with the rows of all tables stands above the table at which it is told.
+/// Nodes of MySQL's table: what a plan does besides with the rows of all tables is above the table at which it is reported.
 pub fn table(text: &str) -> Vec<Node> {
     let mut all = text.lines();
     let head: Vec<_> = all.next().unwrap_or_default().split('\t').collect();

@@ -1,3 +1,5 @@
+//! Plans as servers print them: their shape, cost and what differs.
+
 use super::*;
 
 /// EXPLAIN of PostgreSQL 15.18.
@@ -65,7 +67,7 @@ fn partitions_are_their_table_and_may_be_renamed_and_added() {
     let two = plan(&["orders_2024_01", "orders_2024_02"]);
     assert_eq!(two, plan(&["orders_old", "orders_2024_02", "orders_2024_03"]));
     assert_eq!(two, "append\n  index scan on partitions of orders by (orders.id = ?)");
-    // Parts of UNION ALL are tables of their own.
+    // Parts of UNION ALL are separate tables.
     let union = "Append  (cost=0..1 rows=3 width=12)\n  ->  Seq Scan on a  (cost=0..1 rows=1 width=4)\n  ->  Seq Scan on b  (cost=0..1 rows=1 width=4)";
     assert_eq!(shape(union), "append\n  sequential scan on a\n  sequential scan on b");
 }

@@ -51,7 +51,7 @@ pub const MEANS: [&str; 33] = [
 
 /// Columns of `moves` that are made of several meanings: the change of the throughput, 0 where it is unknown; the largest rise of what a
 /// database does for its clients, whole and per transaction; and how much a rise matters: a warning where work is slower, or it is unknown.
-/// What goes on all the time costs more per transaction where these become fewer: without a rise of its own it counts for little.
+/// What goes on all the time costs more per transaction where these become fewer: without its own rise it counts for little.
 const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inserted, changed, 0) AS own_work, \
      greatest(CASE WHEN reads > 0.1 THEN reads_cost ELSE least(reads_cost, 0.4) END, CASE WHEN scans > 0.1 THEN scans_cost ELSE least(scans_cost, 0.4) END, \
      CASE WHEN inserted > 0.1 THEN inserted_cost ELSE least(inserted_cost, 0.4) END, CASE WHEN changed > 0.1 THEN changed_cost ELSE least(changed_cost, 0.4) END, 0) AS own_cost, \

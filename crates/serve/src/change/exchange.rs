@@ -52,7 +52,7 @@ struct Offered {
     /// Bytes of its files.
     bytes: u64,
     /// Its labels, with who has changed them.
-    labels: Value,
+    labels: serde_json::Map<String, Value>,
 }
 
 /// What a store has, for another store.

@@ -1,5 +1,5 @@
 //! `csvlog` and `jsonlog`: one record for each report, with all its parts in columns or members. CloudNativePG logs records of
-//! `csvlog` as JSON, among lines of its own.
+//! `csvlog` as JSON, among its own lines.
 
 use serde_json::{Map, Value};
 

@@ -9,15 +9,15 @@ use fenxi_model::Type;
 use jiff::tz::TimeZone;
 use toml::{Spanned, de::DeValue};
 
-use super::{Decimal, Place, Role, Target};
+use super::{
+    Decimal, Place, Role, Target,
+    recognise::{KEYS, Recognise},
+};
 use crate::{
     Out,
     generic::{labels::unit_of, when::When},
     own::{Goal, Keys, Per, Source, Wrong, place_of},
 };
-
-/// The longest name that is looked for in a mapping.
-const LONGEST: usize = 300;
 
 const TOP: &[&str] = &[
     "summary",
@@ -36,7 +36,6 @@ const TOP: &[&str] = &[
     "value",
 ];
 const OF_TIME: &[&str] = &["column", "format", "zone", "interval", "interval_s"];
-const OF_RECOGNISE: &[&str] = &["columns", "enough", "prefixes", "any-case"];
 const OF_COLUMN: &[&str] = &["to", "set"];
 const OF_VALUE: &[&str] =
     &["column", "table", "to", "metric", "unit", "scale", "offset", "counter", "cumulative", "amount", "set"];
@@ -52,58 +51,6 @@ pub(in super::super) struct Mapping {
     further: Vec<Mapping>,
 }
 
-/// Whose columns they are, which only a shipped mapping has.
-#[derive(Debug, Default)]
-pub(super) struct Recognise {
-    /// Columns that only such a file has.
-    pub(super) known: Vec<String>,
-    /// How many of these must be there.
-    pub(super) enough: usize,
-    /// What monitors write before the names.
-    prefixes: Vec<String>,
-    /// Whether the names are the same in small letters.
-    any_case: bool,
-}
-
-impl Recognise {
-    fn read(keys: &Keys<'_, '_>) -> Result<Recognise, Wrong> {
-        Ok(Recognise {
-            known: owned(keys, "columns")?,
-            enough: keys.number("enough")?.map_or(0, |enough| enough as usize),
-            prefixes: owned(keys, "prefixes")?,
-            any_case: keys.flag("any-case")?,
-        })
-    }
-
-    /// The values of the placeholders of `pattern` in `name`, as [`captured`] gives them, or in it as a monitor writes it.
-    fn fits(&self, pattern: &str, name: &str) -> Option<Vec<(String, String)>> {
-        if name.len() > LONGEST {
-            return None;
-        }
-        let owned = |found: Vec<(&str, &str)>| found.into_iter().map(|(l, v)| (l.to_owned(), v.to_owned())).collect();
-        if let Some(found) = captured(pattern, name) {
-            return Some(owned(found));
-        }
-        if !self.any_case && self.prefixes.is_empty() {
-            return None;
-        }
-        let in_case = |text: &str| if self.any_case { text.to_ascii_lowercase() } else { text.to_owned() };
-        let (pattern, plain) = (in_case(pattern), in_case(self.without_prefix(name)));
-        // Labels of a monitor, as `{instance="db1"}`, are no part of the name.
-        let bare = plain.split_once('{').map_or(plain.as_str(), |(bare, _)| bare);
-        captured(&pattern, &plain).or_else(|| captured(&pattern, bare)).map(owned)
-    }
-
-    /// `name` without what a monitor writes before it.
-    fn without_prefix<'a>(&self, name: &'a str) -> &'a str {
-        let bare = self.prefixes.iter().find_map(|prefix| {
-            let start = name.get(..prefix.len())?;
-            start.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])
-        });
-        bare.unwrap_or(name)
-    }
-}
-
 #[derive(Debug, Default)]
 struct Rules {
     summary: String,
@@ -116,7 +63,7 @@ struct Rules {
     when: Option<When>,
     zone: Option<TimeZone>,
     interval_s: Option<f64>,
-    /// What columns are, whose names may have placeholders: as `[columns]` says, and as the older words do.
+    /// What columns are, whose names may have placeholders: by `[columns]`, and by the older words.
     columns: Vec<(String, Role)>,
     older: Vec<(String, Role)>,
     /// Whether columns that are not named are dropped.
@@ -248,7 +195,7 @@ impl Rules {
 
     /// Reads a mapping; what leaves the rest of it usable is put to `wrong`.
     fn read(keys: Keys<'_, '_>, wrong: &mut Vec<Wrong>) -> Result<Rules, Wrong> {
-        let recognise = keys.table("recognise", "[recognise]", OF_RECOGNISE)?;
+        let recognise = keys.table("recognise", "[recognise]", KEYS)?;
         let mut rules = Rules {
             summary: keys.text("summary")?.map_or(String::new(), |said| said.text.to_owned()),
             recognise: recognise.map_or(Ok(Recognise::default()), |of| Recognise::read(&of))?,
@@ -377,7 +324,7 @@ fn role(column: &str, text: &str, set: &Set) -> Result<Role, String> {
     })
 }
 
-/// What `[[value]]` says of a column.
+/// A column of `[[value]]`.
 fn target(keys: &Keys<'_, '_>, column: &str, common: &Set) -> Result<Target, Wrong> {
     let wrong = |why: String| keys.source.wrong(keys.at, format!("column `{column}`: {why}"));
     let text = |key: &str| keys.text(key).map(|said| said.map(|said| said.text));
@@ -398,7 +345,7 @@ fn target(keys: &Keys<'_, '_>, column: &str, common: &Set) -> Result<Target, Wro
     let counter = keys.value("counter").or(keys.value("cumulative")).map(Spanned::get_ref);
     let per = match counter {
         Some(DeValue::Boolean(true)) => Per::Total,
-        // Any word says that the first values decide.
+        // With any word the first values decide.
         Some(DeValue::String(_)) => Per::Shown,
         _ if keys.flag("amount")? => Per::Interval,
         _ => Per::Value,
@@ -408,33 +355,6 @@ fn target(keys: &Keys<'_, '_>, column: &str, common: &Set) -> Result<Target, Wro
     let number = |key: &str, without: f64| keys.number(key).map(|number| number.unwrap_or(without));
     let (scale, offset) = (number("scale", 1.0)?, number("offset", 0.0)?);
     Ok(Target { place, scale, offset, per, set: labels.into_iter().collect() })
-}
-
-/// The values of the placeholders of `pattern` in `name`: `<device> read` finds `sda` in `sda read`. A named one matches something,
-/// `<*>` anything. None where it is another name.
-fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
-    let Some((before, label, rest)) = placeholder(pattern) else {
-        return (pattern == name).then(Vec::new);
-    };
-    let name = name.strip_prefix(before)?;
-    let least = usize::from(label != "*");
-    let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]).filter(|at| *at >= least);
-    // The shortest that lets the rest fit.
-    for end in ends {
-        if let Some(mut found) = captured(rest, &name[end..]) {
-            found.insert(0, (label, &name[..end]));
-            return Some(found);
-        }
-    }
-    None
-}
-
-/// The first placeholder of a pattern: what is before it, its label, what follows.
-fn placeholder(pattern: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = pattern.split_once('<')?;
-    let (label, rest) = rest.split_once('>')?;
-    let is_name = label == "*" || !label.is_empty() && label.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    is_name.then_some((before, label, rest))
 }
 
 #[cfg(test)]

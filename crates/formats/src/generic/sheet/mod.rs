@@ -5,6 +5,7 @@
 
 mod mapping;
 mod numbers;
+mod recognise;
 mod shipped;
 
 use fenxi_model::{Kind, Micros, Table, Type};

@@ -17,7 +17,7 @@ pub(crate) enum Decimal {
 }
 
 impl Decimal {
-    /// What a file's `decimal` says.
+    /// The value of `decimal` in a file.
     pub(crate) fn read(keys: &Keys<'_, '_>) -> Result<Option<Decimal>, Wrong> {
         match keys.text("decimal")? {
             None => Ok(None),

@@ -40,7 +40,7 @@ const SYSCTL: [&str; 5] =
     ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
 
 /// Settings of the kernel that an administrator asks for: the last file holds. One that a later file sets otherwise is a
-/// pair of its own.
+/// separate pair.
 fn sysctl(root: &Root, facts: &mut Facts) {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for folder in SYSCTL {
@@ -108,7 +108,7 @@ const PARAMETERS: [(&str, &str); 7] = [
 fn command_line(root: &Root, facts: &mut Facts) {
     let line = root.read_text("/proc/cmdline").unwrap_or_default();
     let words: Vec<&str> = line.split_ascii_whitespace().take_while(|word| *word != "--").collect();
-    // Pages of which size they are is said before them.
+    // Pages of which size they are is written before them.
     let has_size = words.iter().any(|word| word.starts_with("hugepagesz="));
     for (name, file) in PARAMETERS {
         let of = |word: &&str| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);

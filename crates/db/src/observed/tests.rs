@@ -1,10 +1,12 @@
+//! Examples of statements: which is kept, and what of it is sent.
+
 use fenxi_model::statement::Quotes;
 
 use super::*;
 
 #[test]
 fn an_example_has_all_its_values_and_is_kept_once() {
-    let mut told = Told::default();
+    let mut told = Observed::default();
     let mut keep = |text: &str| {
         let statement = Text::of(text, Quotes::Standard, false);
         told.keep_example(&statement.digest, text, "d");

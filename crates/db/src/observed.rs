@@ -61,14 +61,14 @@ pub struct Heavy {
 
 /// What samples and readings of statements know.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Observed {
     /// Executions, by digest.
     pub examples: FxHashMap<String, Example>,
     /// What statements took in the latest interval, until somebody takes it.
     pub heavy: Option<Vec<Heavy>>,
 }
 
-impl Told {
+impl Observed {
     /// Keeps a text as the example of its statement, unless there is one: the same example is explained each time, as plans
     /// of different values may differ.
     pub fn keep_example(&mut self, digest: &str, text: &str, database: &str) {
@@ -79,7 +79,7 @@ impl Told {
         }
     }
 
-    /// As [`Told::keep_example`]; the example that there is now.
+    /// As [`Observed::keep_example`]; the example that there is now.
     pub fn example(&mut self, digest: &str, text: &str, database: &str) -> Option<Example> {
         self.keep_example(digest, text, database);
         self.examples.get(digest).cloned()

@@ -194,7 +194,10 @@ impl Loaded {
             if !wanted(&name) || is_probe(&section) {
                 continue;
             }
-            let link = program.attach().map_err(|error| refused(&section, &error))?;
+            let link = match program.attach() {
+                Ok(link) => link,
+                Err(error) => attach_by_number(&program, &section).ok_or_else(|| refused(&section, &error))?,
+            };
             self.links.push(link);
         }
         Ok(())
@@ -311,9 +314,26 @@ fn pid(of: Option<u32>) -> i32 {
     of.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
 }
 
+/// Attaches to a tracepoint whose number no mounted tracefs shows: a tracefs that is mounted nowhere does. None where that is not
+/// what was lacking, or is refused.
+fn attach_by_number(program: &ProgramMut<'_>, section: &str) -> Option<Link> {
+    let tracepoint = tracepoint_of(section).filter(|_| privileges::without_tracefs().is_some())?;
+    let event = fenxi_source::perf::tracepoint(privileges::number_of(tracepoint)?).ok()?;
+    let link = program.attach_perf_event(event.as_raw_fd()).ok()?;
+    // The link closes the event with itself.
+    let _ = event.into_raw_fd();
+    Some(link)
+}
+
+/// `syscalls/sys_enter_futex` of a section for it.
+fn tracepoint_of(section: &str) -> Option<&str> {
+    let section = section.trim_start_matches('?');
+    section.strip_prefix("tp/").or_else(|| section.strip_prefix("tracepoint/"))
+}
+
 /// A tracepoint that is not found may be one whose number cannot be looked up.
 fn refused(section: &str, error: &libbpf_rs::Error) -> EbpfError {
-    let has_number = section.starts_with("tp/") || section.starts_with("tracepoint/");
+    let has_number = tracepoint_of(section).is_some();
     match privileges::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
         Some(why) => EbpfError::Refused { what: format!("`{section}`"), why },
         None => EbpfError::refused(format!("`{section}`"), error),

@@ -5,6 +5,7 @@
 //! one that a single collector reads stays with that collector.
 
 pub mod cgroup;
+pub mod containers;
 pub mod maps;
 pub mod mountinfo;
 mod processes;

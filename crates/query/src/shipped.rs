@@ -309,6 +309,7 @@ shipped! {
     "major-faults",
     "malloc-locks",
     "many-forks",
+    "media-errors",
     "memory-high",
     "memory-nearly-used",
     "memory-pressure",

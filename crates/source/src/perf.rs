@@ -12,6 +12,8 @@ use std::{
 
 /// `PERF_TYPE_SOFTWARE`.
 pub const SOFTWARE: u32 = 1;
+/// `PERF_TYPE_TRACEPOINT`.
+const TRACEPOINT: u32 = 2;
 /// `PERF_COUNT_SW_CPU_CLOCK`.
 const CPU_CLOCK: Event = Event { kind: SOFTWARE, config: 0 };
 /// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
@@ -116,6 +118,15 @@ impl Group {
 /// When the kernel refuses, as a [`Group`].
 pub fn clock(cpu: usize, period_ns: u64) -> io::Result<OwnedFd> {
     open(&Attributes { period: period_ns, ..Attributes::for_event(CPU_CLOCK) }, cpu, None)
+}
+
+/// The tracepoint of this number, whichever process passes it: for a BPF program that hangs on it.
+///
+/// # Errors
+/// When the kernel refuses, as a [`Group`].
+pub fn tracepoint(number: u64) -> io::Result<OwnedFd> {
+    // A program sees the events of all CPUs, wherever the event is.
+    open(&Attributes::for_event(Event { kind: TRACEPOINT, config: number }), 0, None)
 }
 
 fn open(attributes: &Attributes, cpu: usize, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {

@@ -206,7 +206,7 @@ impl Part {
         if !is_new {
             return Ok(ImportedRun { id, is_new: false, bytes });
         }
-        let _turn = store.changing()?;
+        let turn = store.changing()?;
         match fs::read(self.labels(&id)) {
             Ok(labels) => {
                 store.make_dir("labels")?;
@@ -225,6 +225,8 @@ impl Part {
                 return if known { Ok(ImportedRun { id, is_new: false, bytes }) } else { Err(e.into()) };
             }
         }
+        drop(turn);
+        store.bring_to_copies(&[format!("runs/run={id}")]);
         Ok(ImportedRun { id, is_new: true, bytes })
     }
 }

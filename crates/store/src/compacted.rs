@@ -88,6 +88,8 @@ impl Store {
     /// Replaces the manifest; the caller holds the lock of changes.
     pub(crate) fn put_compacted(&self, compacted: &Compacted) -> Result<(), StoreError> {
         self.make_dir(COMPACTED)?;
+        // The files before what names them, in copies as well.
+        self.bring_to_copies(&compacted.files.iter().map(|file| format!("{COMPACTED}/{}", file.name)).collect::<Vec<_>>());
         self.put_json(&self.compacted_dir().join(MANIFEST), compacted)?;
         let copy = self.compacted_dir().join(COPY);
         // What a kill leaves out is made up for by the next change.

@@ -90,6 +90,11 @@ impl Folder {
         at.step(last)
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens a file to read it.
     ///
     /// # Errors

@@ -219,7 +219,8 @@ impl Store {
 /// The user and the host of this process.
 fn this_user() -> String {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let user = set("USER").or_else(|| set("LOGNAME")).unwrap_or_else(|| rustix::process::getuid().as_raw().to_string());
+    let uid = rustix::process::getuid().as_raw();
+    let user = set("USER").or_else(|| fenxi_sys::user::name(uid)).unwrap_or_else(|| uid.to_string());
     let host = rustix::system::uname();
     let name = format!("{user}@{}", host.nodename().to_string_lossy());
     name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()

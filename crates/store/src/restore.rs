@@ -68,6 +68,8 @@ impl Store {
                 self.modes().apply(&part)?;
                 fs::rename(&part, self.run_dir(run).join(name))?;
             }
+            // Copies get these files with the next scrub, or the next change of the run.
+            self.note_behind(&[format!("runs/run={run}")])?;
             if let Some((_, text)) = with_entries(&manifest, &restored)? {
                 self.replace(&self.run_dir(run).join("run.json"), &text, Keeps::OverPowerLoss)?;
                 // It has the sizes that were.

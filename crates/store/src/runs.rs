@@ -60,8 +60,18 @@ impl Store {
     /// The manifest of `id`; [`StoreError::Unknown`] without suggestions when there is no such run.
     pub(crate) fn manifest(&self, id: &RunId) -> Result<Manifest, StoreError> {
         let path = self.run_dir(id).join("run.json");
-        let text = read_regular(&path, WHOLE).map_err(|e| self.no_manifest(id, &path, e))?;
-        parse_manifest(id, path, &text)
+        let text = read_regular(&path, WHOLE).map_err(|e| self.no_manifest(id, &path, e));
+        self.or_healed(id, text.and_then(|text| parse_manifest(id, path, &text)))
+    }
+
+    /// What was read of a manifest, or what a copy has of it where it is damaged.
+    fn or_healed(&self, id: &RunId, read: Result<Manifest, StoreError>) -> Result<Manifest, StoreError> {
+        match read {
+            Err(StoreError::Damaged { path, why }) => {
+                self.heal_manifest(id).ok_or(StoreError::Damaged { path, why })
+            }
+            other => other,
+        }
     }
 
     /// The manifest of `id`, which this process may have read before.
@@ -71,12 +81,19 @@ impl Store {
     pub fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
         let path = self.run_dir(id).join("run.json");
         let cannot = |e| self.no_manifest(id, &path, e);
-        let stamp = Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?);
+        let stamp = match fs::metadata(&path) {
+            Ok(meta) => Stamp::from_metadata(&meta),
+            Err(e) => return self.or_healed(id, Err(cannot(e))).map(Arc::new),
+        };
         let read = || {
             let text = read_regular(&path, WHOLE).map_err(cannot)?;
             Ok((text, Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?)))
         };
-        self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text))
+        let kept = self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text));
+        match kept {
+            Err(error @ StoreError::Damaged { .. }) => self.or_healed(id, Err(error)).map(Arc::new),
+            kept => kept,
+        }
     }
 
     /// What it means that the manifest of `id` cannot be read.
@@ -97,7 +114,14 @@ impl Store {
         }
         let path = self.labels_path(id);
         match self.read_own(&path) {
-            Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),
+            Ok(text) => {
+                let read = |text: &[u8]| digest::value_of(text, &path, OF_LABELS).map(|(labels, _)| labels);
+                let healed = |_: &StoreError| self.heal_small(&format!("labels/{id}.json"), |text| read(text).is_ok());
+                match read(&text) {
+                    Err(error) => healed(&error).map_or(Err(error), |text| read(&text).map(Some)),
+                    labels => labels.map(Some),
+                }
+            }
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e),
         }
@@ -170,6 +194,11 @@ impl Store {
             }
             return Err(self.unknown(id.as_str()));
         }
+        let names = [format!("runs/run={id}"), format!("labels/{id}.json")];
+        self.mirrored(&names, || self.remove_here(id, &dir))
+    }
+
+    fn remove_here(&self, id: &RunId, dir: &Path) -> Result<(), StoreError> {
         // Out of sight with one rename, so that nobody sees half a run; last goes what tells that it is to go.
         let hidden = self.open_dir().join(format!("{REMOVED}{id}"));
         {
@@ -178,7 +207,7 @@ impl Store {
             if hidden.exists() {
                 fs::remove_dir_all(&hidden)?;
             }
-            fs::rename(&dir, &hidden)?;
+            fs::rename(dir, &hidden)?;
             files::sync_dir(&self.runs_dir())?;
             self.forget(id)?;
         }
@@ -201,7 +230,7 @@ impl Store {
 }
 
 /// What the `text` of the manifest of `id`, at `path`, says: intact, and of a version that is known.
-fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
+pub(crate) fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
     let manifest: Manifest = serde_json::from_slice(text).map_err(|e| StoreError::damaged(&path, e))?;
     if manifest.format > FORMAT {
         return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });

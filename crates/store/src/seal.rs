@@ -138,10 +138,14 @@ impl Recording<'_> {
         self.store.modes().apply_all(part)?;
         sync_dir(part)?;
         // A process that sets a mark now waits, and finds the sealed run.
-        let _turn = self.store.changing()?;
+        let turn = self.store.changing()?;
         self.store.settle_marks(&id, &self.dir, manifest.first_labels())?;
         fs::rename(part, &shown)?;
         sync_dir(&runs)?;
+        drop(turn);
+        if !id.is_range() {
+            self.store.bring_to_copies(&[format!("runs/run={id}")]);
+        }
         // From here on the run is there. A leftover in `open/` is removed by the next recovery.
         let _ = give_up(&self.dir);
         Ok(dropped)

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 const YOUNG_NS: i128 = 2_000_000_000;
 
 /// What tells that a file is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) dev: u64,
     pub(crate) ino: u64,

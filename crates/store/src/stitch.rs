@@ -113,6 +113,9 @@ impl Store {
         if let Some(parent) = shown.parent() {
             sync_dir(parent)?;
         }
+        if !id.is_range() {
+            self.bring_to_copies(&[format!("runs/run={id}")]);
+        }
         Ok(true)
     }
 }

@@ -29,6 +29,8 @@ pub struct Store {
     packed: Arc<CompactedCache>,
     /// Who changes labels; None: the user of this process.
     pub(crate) by: Option<Arc<str>>,
+    /// Further folders to which everything is written.
+    pub(crate) copies: Arc<[PathBuf]>,
 }
 
 impl Store {
@@ -56,12 +58,12 @@ impl Store {
             }
             Err(e) => return Err(e.into()),
         };
-        let modes = mark::read(&text, &path.join(MARK))?;
+        let mark::Settings { modes, copies } = mark::read(&text, &path.join(MARK))?;
         // A write through a link ends outside: a store from an untrusted source must not choose where.
         for name in OWN.iter().chain(&["findings"]) {
             folder.not_a_link(name)?;
         }
-        Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default(), by: None })
+        Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default(), by: None, copies: copies.into() })
     }
 
     /// Opens the store at `path`; makes one where nothing is.

@@ -11,6 +11,7 @@ mod boards;
 mod compact;
 mod compare;
 mod completions;
+mod copies;
 mod crash;
 mod db_report;
 mod dbstat;

@@ -26,7 +26,7 @@ fn stand_in(dir: &Path, home: &Path) {
         "#!/bin/sh\nwhile [ $# -gt 0 ]; do case $1 in -o) shift 2;; --) shift; break;; -*) shift;; *) break;; esac; done\n\
          echo \"$1\" >>{dir}/hosts; shift\nunset FENXI_STORE XDG_DATA_HOME; HOME={home}; export HOME; cd \"$HOME\" || exit 1\n\
          echo Welcome to a host that greets\nPATH={bin}:$PATH; export PATH\n\
-         if [ -e {dir}/cut ]; then head -c \"$(cat {dir}/cut)\" | sh -c \"$*\"; exit 255; fi\n\
+         if [ -e {dir}/cut ]; then dd bs=1 count=\"$(cat {dir}/cut)\" 2>/dev/null | sh -c \"$*\"; exit 255; fi\n\
          if [ -e {dir}/none ]; then echo 'sh: fenxi: not found' >&2; exit 127; fi\nexec sh -c \"$*\"\n",
         dir = dir.display(),
         home = home.display(),

@@ -87,7 +87,7 @@ macro_rules! described {
 
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
-    "linux" of Linux: "kubectl-top", "lscpu", "numactl", "nvidia-smi-table";
+    "linux" of Linux: "btrfs-stats", "kubectl-top", "lscpu", "numactl", "nvidia-smi-table", "nvme-smart-log", "smartctl";
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
         "bsd-iostat", "hpux-iostat";
     "trace" of Trace: "go-gctrace", "pprof-top";

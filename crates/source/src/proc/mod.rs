@@ -35,6 +35,7 @@ sources! {
     netns,
     disk,
     fs,
+    media,
     net,
     softnet,
     net_driver,

@@ -143,7 +143,9 @@ fn an_archive_is_the_same_for_the_same_runs_and_brings_them_whole() {
     labels.name = Some("renamed".to_owned());
     there.set_labels(&ids[0], &labels).unwrap();
     assert!(take(&there, &archive).unwrap().iter().all(|t| !t.is_new));
-    assert_eq!(there.run(&ids[0]).unwrap().labels, labels);
+    let now = there.run(&ids[0]).unwrap().labels;
+    assert_eq!(now.changes.last().map(|change| change.field.as_str()), Some("name"));
+    assert_eq!(Labels { changes: labels.changes.clone(), ..now }, labels);
     assert!(files(&there.path().join("open"), "").is_empty());
 }
 

@@ -124,8 +124,10 @@ fn labels_are_replaced_whole_and_seen_at_once() {
     assert_eq!(store.select_one("before").unwrap(), id);
     let labels = Labels { name: Some("after".to_owned()), baseline: true, ..Labels::default() };
     store.set_labels(&id, &labels).unwrap();
-    assert_eq!(store.run(&id).unwrap().labels, labels);
-    assert_eq!(store.summaries().unwrap()[0].labels, labels);
+    let now = store.run(&id).unwrap().labels;
+    assert_eq!(Labels { changes: Vec::new(), ..now.clone() }, labels);
+    assert_eq!(now.changes.len(), 3, "name, baseline and a tag that is gone");
+    assert_eq!(store.summaries().unwrap()[0].labels, now);
     assert_eq!(store.select_one("after").unwrap(), id);
     assert!(matches!(store.select("before"), Err(StoreError::Unknown { .. })));
     assert!(store.select("kernel=6.12").is_err());

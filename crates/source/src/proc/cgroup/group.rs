@@ -1,9 +1,12 @@
 //! One control group.
 
+use std::sync::Arc;
+
 use fenxi_model::{
     Row, Rows,
     catalog::cgroup::{self, TABLE},
 };
+use fenxi_procfs::containers::Container;
 
 use super::{
     files::{File, Shared},
@@ -49,6 +52,8 @@ type Growth = [Option<f64>; N_COUNTERS];
 pub struct Group {
     /// Path below the root of the hierarchy; `/` is the root.
     pub path: Box<str>,
+    /// What it is called where it is a container's.
+    pub container: Option<Arc<Container>>,
     files: Files,
     counts: Counts,
     /// Seconds since everything was read.
@@ -95,8 +100,8 @@ macro_rules! files {
 
 impl Group {
     /// A group with its files.
-    pub fn new(path: &str, files: Files) -> Group {
-        Group { path: path.into(), files, counts: Counts::default(), since_s: 0.0, begun: false }
+    pub fn new(path: &str, container: Option<Arc<Container>>, files: Files) -> Group {
+        Group { path: path.into(), container, files, counts: Counts::default(), since_s: 0.0, begun: false }
     }
 
     /// Closes its files.
@@ -128,6 +133,12 @@ impl Group {
         if let (true, Some(dt)) = (begun, tick.dt.filter(|dt| *dt > 0.0)) {
             let mut row = rows.row(&TABLE, tick.t, dt);
             row.str(cgroup::cgroup, &*self.path);
+            if let Some(Container { name, pod, namespace, image }) = self.container.as_deref() {
+                row.str(cgroup::container, name.as_deref())
+                    .str(cgroup::pod, pod.as_deref())
+                    .str(cgroup::namespace, namespace.as_deref())
+                    .str(cgroup::image, image.as_deref());
+            }
             fill_rates(&mut row, &counts.growth, dt);
             fill_means(&mut row, &counts.growth, since_s);
             gauges.fill(&mut row);

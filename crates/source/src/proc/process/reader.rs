@@ -88,6 +88,14 @@ impl Reader {
         stat::parse(self.file(pid, None, "stat")?)
     }
 
+    /// The path of its control group: of version 2, or the longest of version 1.
+    pub fn group(&mut self, pid: u32) -> Option<&str> {
+        let text = std::str::from_utf8(self.file(pid, None, "cgroup")?).ok()?;
+        let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+        // Where both are, containers are in groups of version 1 too, and those of version 2 may be the root.
+        paths.max_by_key(|path| path.len())
+    }
+
     /// `schedstat` of a process's main thread, from `file` where that is given.
     pub fn schedstat(&mut self, pid: u32, file: Option<&OwnedFd>) -> Option<Run> {
         match file {

@@ -59,7 +59,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fenxi" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fenxi"
 	rm -f "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/fenxi.fish"
 	@# Only links that lead to this fenxi: another package's tool of the same name stays.
-	@for tool in nicstat mpstat pstime util memstat dbstat tamp; do \
+	@for tool in nicstat mpstat pstime util memstat dbstat tamp lsync Lsync; do \
 	    if [ "$$(readlink "$(DESTDIR)$(PREFIX)/bin/$$tool")" = fenxi ]; then \
 	        rm -f "$(DESTDIR)$(PREFIX)/bin/$$tool" "$(DESTDIR)$(PREFIX)/share/man/man1/$$tool.1"; fi; done
 

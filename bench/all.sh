@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 . scripts/env
 
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(recorder rolled hosts rate startup answers engine report pages zoom imports compare compact honesty faults mpstat nicstat pstime util memstat tamp load
+[ ${#names[@]} -gt 0 ] || names=(recorder rolled hosts rate startup answers engine report pages zoom imports compare compact honesty faults mpstat nicstat pstime util memstat tamp lsync load
     observers overhead databases iopattern plockstat)
 for name in "${names[@]}"; do
     printf '\n==> %s\n' "$name" >&2

@@ -164,7 +164,10 @@ def judge(case, store, healthy, faulty):
 def try_one(name, case, load_name):
     folder = f"faults{'' if RECORDER == 'fenxi' else '-' + RECORDER}/{name}-{load_name.replace(' ', '-').replace(',', '')}"
     if AGAIN:
-        store = DATA / folder if RECORDER == "fenxi" else fresh(folder)
+        kept = DATA / folder
+        if not (kept if RECORDER == "fenxi" else seen(kept)).exists():
+            raise Skipped("no runs of it are kept")
+        store = kept if RECORDER == "fenxi" else fresh(folder)
         healthy, faulty = ([f"{kind}{turn}" for turn in range(REPEATS)] for kind in ("healthy", "faulty"))
     else:
         store, healthy, faulty = fresh(folder), [], []

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: disk
 -- periods: inside, rest
--- message: {summary}, for no more rows: checkpoints that follow each other more closely and the whole pages that they put into the log, or a cache that has to make room.
+-- message: {summary}, for no more rows: checkpoints that follow each other more closely and the whole pages that they put into the log, a cache that has to make room, or rows of a transaction that is not committed yet.
 -- advice: See how often checkpoints begin and why (by time, or as the log is full), and what is written by them and by sessions: a larger log (max_wal_size, innodb_log_file_size) and cache write pages less often.
 -- ask: db-checkpoints
 -- explains: outside-disk, locks-more

@@ -31,10 +31,16 @@
 -- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=5 read_bytes_per_s=0 write_bytes_per_s=400000 *20
 -- no: thread_wait pid=7 comm=app wait=flush threads=0.9 role=command *20
+-- no: process pid=9 comm=dd cpu=20 read_bytes_per_s=0 write_bytes_per_s=300000000 *20
+-- no: disk device=vda class=disk util=4 *20
+--
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=app cpu=5 read_bytes_per_s=0 write_bytes_per_s=400000 *20
+-- no: thread_wait pid=7 comm=app wait=flush threads=0.9 role=command *20
 -- no: process pid=9 comm=logger cpu=1 read_bytes_per_s=0 write_bytes_per_s=2000000 *20
 -- Two thirds of all bytes, 10 MB a second and more, by programs that are not measured; the measured one waits for a disk for two tenths
 -- of a thread and a quarter of its time. A parent has the bytes of its children when they end, so that a script is listed beside what it
--- starts. That both use the same disk is not known: what it explains comes after it all the same.
+-- starts. That both use the same disk is not known: what it explains comes after it all the same. An idle disk makes no program wait (disk-limited).
 WITH programs AS (
     SELECT w.run, w.host, 'threads of ' || arg_max(w.comm, w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')) AS victim,
         coalesce(sum(w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')), 0) AS waiting, sum(w.threads) FILTER (w.wait NOT IN ('poll', 'accept', 'child', 'sleep')) AS at_work
@@ -60,10 +66,13 @@ WITH programs AS (
     SELECT run, host, string_agg(comm, ' and ' ORDER BY moved DESC, comm) AS comm, any_value(others) AS others, any_value(all_moved) AS all_moved
     FROM sums WHERE NOT is_measured AND moved >= 0.33 * others
     GROUP BY run, host
+), disks AS (
+    SELECT run, host, max(util) AS util FROM (SELECT run, host, device, wmean(util, dt) AS util FROM disk GROUP BY run, host, device) GROUP BY run, host
 )
 SELECT o.run, o.host, o.comm, o.others / s.seen_s AS moved, 100 * o.others / o.all_moved AS of_all, steady(v.waiting) AS waiting, v.victim, 100 * v.waiting / v.at_work AS share
 FROM named o
 JOIN host_span s ON s.run = o.run AND s.host = o.host
 JOIN victims v ON v.run = o.run AND v.host = o.host
-WHERE o.others / s.seen_s >= 1e7 AND o.others >= 0.66 * o.all_moved AND v.waiting >= 0.2 AND v.waiting >= 0.25 * v.at_work AND s.seen_s >= 3
+LEFT JOIN disks d ON d.run = o.run AND d.host = o.host
+WHERE coalesce(100 * least(v.waiting, 1) < 3 * d.util, true) AND o.others / s.seen_s >= 1e7 AND o.others >= 0.66 * o.all_moved AND v.waiting >= 0.2 AND v.waiting >= 0.25 * v.at_work AND s.seen_s >= 3
 ORDER BY o.others DESC, o.run, o.host

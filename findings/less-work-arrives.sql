@@ -2,6 +2,7 @@
 -- severity: info
 -- section: result
 -- periods: inside, rest
+-- names-cause: fallback
 -- message: {summary}, and nothing in the machine takes longer or is used more: less is asked for, or it arrives more slowly.
 -- advice: Look at who asks: the load's schedule, its clients, what is between them and the server. The server itself shows no cause.
 -- ask: db-throughput

@@ -7,7 +7,7 @@
 -- comparison: warn
 -- kind: symptom
 -- part: driver lag; waiting for a connection
--- causes: load-driver-saturated (the generator itself), cpu-neighbour (another program)
+-- causes: load-driver-saturated (the generator itself), load-driver-waits (another program beside it), cpu-neighbour (another program)
 -- world: load
 -- yes: load generator=pgbench lag_ms=5 latency_mean_ms=4 *20
 -- yes: load generator=pgbench lag_ms=900 latency_mean_ms=4 *20 @20

@@ -9,6 +9,8 @@
 --
 -- yes: cgroup cgroup=/app oom_kills=2
 --
+-- yes: cgroup cgroup=/docker/1 container=web oom_kills=2
+--
 -- yes: event kind=log subject=kernel message="Out of memory: Killed process 15784 (python3) total-vm:9000000kB, anon-rss:8000000kB"
 --
 -- yes: event kind=log subject=kernel message="[12345.6] Memory cgroup out of memory: Kill process 77 (java) score 900 or sacrifice child"
@@ -22,7 +24,9 @@
 -- One is enough. Without a counter, the kernel's log has it, which names the process; it may log one kill twice. A group's parents count it again, so that only the innermost groups are reported, and the
 -- host only where no group does.
 WITH groups AS (
-    SELECT run, host, cgroup, sum(oom_kills) AS kills FROM cgroup WHERE cgroup <> '/' GROUP BY run, host, cgroup HAVING sum(oom_kills) > 0
+    SELECT run, host, cgroup, sum(oom_kills) AS kills,
+        coalesce('container ' || max(container) || coalesce(' (pod ' || coalesce(max(namespace) || '/', '') || max(pod) || ')', ''), cgroup) AS named
+    FROM cgroup WHERE cgroup <> '/' GROUP BY run, host, cgroup HAVING sum(oom_kills) > 0
 ), hosts AS (
     SELECT run, host, sum(oom_kills) AS kills FROM vm GROUP BY run, host HAVING sum(oom_kills) > 0
 ), messages AS (
@@ -35,7 +39,7 @@ WITH groups AS (
     SELECT run, host, kills, 'the host' AS place, '' AS who FROM hosts h
     WHERE NOT EXISTS (SELECT 1 FROM groups g WHERE g.run = h.run AND g.host = h.host)
     UNION ALL
-    SELECT run, host, kills, cgroup, '' FROM groups g
+    SELECT run, host, kills, named, '' FROM groups g
     WHERE NOT EXISTS (SELECT 1 FROM groups i WHERE i.run = g.run AND i.host = g.host AND starts_with(i.cgroup, g.cgroup || '/'))
 )
 SELECT run, host, CASE WHEN kills = 1 THEN '1 process was killed' ELSE concat(CAST(CAST(kills AS BIGINT) AS VARCHAR), ' processes were killed') END AS kills, place, who, kills AS n

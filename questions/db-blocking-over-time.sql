@@ -7,9 +7,11 @@
 -- series: root_session
 -- order: 21
 -- param: n = 10, how many roots to show
+-- param: server = '', only of this server
 WITH waiting AS (
     SELECT run, host, concat_ws(' ', server, root) AS root_session, t, any_value(coalesce(dt, 1)) AS dt, count(DISTINCT waiter) AS waiters
     FROM db_lock
+    WHERE $server IN ('', server)
     GROUP BY run, host, server, root, t
 ), largest AS (
     SELECT run, host, root_session FROM waiting GROUP BY run, host, root_session

@@ -1,5 +1,5 @@
--- title: How busy were the pools of a connection pooler?
--- about: Clients that have a connection to the server, those that wait for one, and connections that are used, against the pool's size; as the console of pgbouncer counts them. Waiting clients with idle connections wait for logins to the server; with none idle, the pool is too small or transactions hold connections too long.
+-- title: How busy were the pools of a connection pooler, or of a server's threads?
+-- about: Clients that have a connection to the server, those that wait for one, and connections that are used, against the pool's size; as the console of pgbouncer counts them, or MariaDB its thread pool, where threads are what clients wait for. Waiting clients with idle connections wait for logins to the server; with none idle, the pool is too small or transactions hold connections too long.
 -- section: database
 -- chart: line
 -- x: t
@@ -14,5 +14,5 @@ SELECT p.run, p.host, p.t, p.dt, concat_ws(' ', p.server, concat_ws('/', p.datab
     p.first_wait_s, p.mode, d.transactions_per_s AS transactions_of_database_per_s, d.waited AS waiting_in_database, d.in_transaction, d.in_statement
 FROM db_pool p
 LEFT JOIN databases d ON d.run = p.run AND d.host = p.host AND d.server IS NOT DISTINCT FROM p.server AND d.t = p.t AND d.name_of IS NOT DISTINCT FROM p.database
-WHERE p.user IS NOT NULL
+WHERE p.clients_waiting IS NOT NULL
 ORDER BY p.run, p.host, pool, p.t

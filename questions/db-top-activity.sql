@@ -1,5 +1,5 @@
 -- title: Who or what was active in the database, and in which class?
--- about: The largest by mean active sessions, each split by class of activity, from samples of sessions; the parameter chooses statements, sessions, users, applications, clients, databases, events or classes, and the others keep what belongs to one of them.
+-- about: The largest by mean active sessions, each split by class of activity, from samples of sessions; classes of all sessions are what was measured best, as in db-activity. The parameter chooses statements, sessions, users, applications, clients, databases, events or classes, and the others keep what belongs to one of them.
 -- section: database
 -- chart: table
 -- y: active_sessions, on_cpu, run_queue, user_io, system_io, commit_wait, concurrency, lock_wait, ipc, client, timeout, extension, idle_in_transaction, other
@@ -16,19 +16,27 @@
 -- param: application = '', only of this application
 -- param: client = '', only from this client
 -- param: database = '', only in this database
-WITH chosen AS (
+WITH everyone AS (
+    -- Classes of all sessions: what the kernel measures of CPUs and run queue comes before samples of sessions, which know neither.
+    SELECT run, host, server, activity AS class, sessions, NULL AS session, activity AS who, NULL AS about
+    FROM db_best_wait
+    WHERE $by = 'class' AND in_db_time AND $server IN ('', server)
+        AND concat($class, $event, $statement, $session, $user, $application, $client, $database) = ''
+), chosen AS (
     SELECT d.run, d.host, server, class, sessions, session,
         coalesce(CASE $by WHEN 'user' THEN d.user WHEN 'client' THEN client WHEN 'database' THEN d.database WHEN 'server' THEN server WHEN 'class' THEN class
             WHEN 'event' THEN event WHEN 'session' THEN session_name WHEN 'application' THEN application ELSE digest END, '(none)') AS who,
         CASE WHEN $by = 'session' THEN concat_ws(' ', d.user, application, client) END AS about
     FROM db_session_share d
-    WHERE is_client AND (in_db_time OR class = $class)
+    WHERE is_client AND (in_db_time OR class = $class) AND NOT ($by = 'class' AND EXISTS (SELECT 1 FROM everyone))
         AND $server IN ('', server) AND $class IN ('', class) AND $event IN ('', event) AND $statement IN ('', coalesce(digest, '(none)'))
         AND $session IN ('', session_name) AND $user IN ('', coalesce(d.user, '(none)')) AND $application IN ('', coalesce(application, '(none)'))
         AND $client IN ('', coalesce(client, '(none)')) AND $database IN ('', coalesce(d.database, '(none)'))
+    UNION ALL
+    SELECT * FROM everyone
 )
 SELECT c.run, c.host, c.server, c.who, coalesce(any_value(x.statement), any_value(nullif(c.about, ''))) AS description, sum(sessions) AS active_sessions,
-    100 * sum(sessions) / sum(sum(sessions)) OVER (PARTITION BY c.run, c.host) AS share_pct, count(DISTINCT session) AS sessions_seen,
+    100 * sum(sessions) / sum(sum(sessions)) OVER (PARTITION BY c.run, c.host) AS share_pct, nullif(count(DISTINCT session), 0) AS sessions_seen,
     coalesce(sum(sessions) FILTER (class = 'cpu'), 0) AS on_cpu,
     coalesce(sum(sessions) FILTER (class = 'run queue'), 0) AS run_queue,
     coalesce(sum(sessions) FILTER (class = 'user io'), 0) AS user_io,

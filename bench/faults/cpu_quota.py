@@ -1,8 +1,6 @@
 """A CPU quota on the server: its control group may use 40 % of a CPU."""
 
 import contextlib
-import pathlib
-import time
 
 import cgroups
 import servers
@@ -48,28 +46,7 @@ def limited(quota):
 
 def grouped(start):
     """Starts a server in a separate control group."""
-
-    def started(port):
-        group = group_of(port)
-        server = start(port)
-        server.quota = quota_of(group)
-        children = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-        for pid in [str(server.process.pid), *children]:
-            # One of the children may have ended by now.
-            with contextlib.suppress(ProcessLookupError):
-                (group / "cgroup.procs").write_text(pid)
-        server.at_end.append(lambda: remove(group))
-        return server
-
-    return started
-
-
-def remove(group):
-    for _ in range(50):
-        with contextlib.suppress(OSError):
-            group.rmdir()
-            return
-        time.sleep(0.1)
+    return cgroups.serving(start, group_of)
 
 
 SERVERS = {"PostgreSQL": grouped(servers.postgres), "MariaDB": grouped(servers.mariadb)}
@@ -77,5 +54,5 @@ SERVERS = {"PostgreSQL": grouped(servers.postgres), "MariaDB": grouped(servers.m
 
 @contextlib.contextmanager
 def injected(server):
-    with limited(server.quota):
+    with limited(quota_of(server.group)):
         yield

@@ -9,7 +9,7 @@ import servers
 
 TITLE = "a session that is idle in a transaction holds locks"
 CONNECTIONS = 8
-FINDINGS = {"db-idle-blocks", "db-idle-in-transaction"}
+FINDINGS = {"db-idle-blocks", "db-idle-holds", "db-idle-in-transaction"}
 PARTS = {"lock"}
 WORKLOAD = """
 about = "an order changes the stock of an item"

@@ -38,13 +38,14 @@ def path():
     return pathlib.Path.home() / ".cache" / "fenxi-io-limit"
 
 
-def device():
-    """The whole disk below the file, as limits name it."""
-    number = os.stat(path().parent).st_dev
-    folder = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
-    if not folder.exists():
-        raise Skipped(f"{path().parent} is on no block device")
-    whole = folder.resolve().parent if (folder / "partition").exists() else folder
+def device(folder=None):
+    """The whole disk below a folder, as limits name it; below that of the file without one."""
+    folder = folder or path().parent
+    number = os.stat(folder).st_dev
+    block = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if not block.exists():
+        raise Skipped(f"{folder} is on no block device")
+    whole = block.resolve().parent if (block / "partition").exists() else block
     return (whole / "dev").read_text().strip()
 
 
@@ -55,12 +56,19 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def injected():
-    group, disk = group_of(), device()
+def limited(group, disk, key, most):
+    """A group may have so much of a disk: `key` is as io.max has it, such as rbps."""
     second = (group / "io.max").exists()
-    limit = group / ("io.max" if second else "blkio.throttle.read_bps_device")
-    limit.write_text(f"{disk} rbps={2 << 20}" if second else f"{disk} {2 << 20}")
+    first = {"rbps": "read_bps", "wiops": "write_iops"}[key]
+    limit = group / ("io.max" if second else f"blkio.throttle.{first}_device")
+    limit.write_text(f"{disk} {key}={most}" if second else f"{disk} {most}")
     try:
         yield
     finally:
-        limit.write_text(f"{disk} rbps=max" if second else f"{disk} 0")
+        limit.write_text(f"{disk} {key}=max" if second else f"{disk} 0")
+
+
+@contextlib.contextmanager
+def injected():
+    with limited(group_of(), device(), "rbps", 2 << 20):
+        yield

@@ -58,10 +58,16 @@ LOADS = {
 
 
 @contextlib.contextmanager
-def injected():
-    limit = limit_of(group_of())
-    limit.write_text(str(60 << 20))
+def limited(group, most):
+    limit = limit_of(group)
+    limit.write_text(str(most))
     try:
         yield
     finally:
         limit.write_text("max" if limit.name == "memory.max" else "-1")
+
+
+@contextlib.contextmanager
+def injected():
+    with limited(group_of(), 60 << 20):
+        yield

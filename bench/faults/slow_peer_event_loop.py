@@ -1,11 +1,11 @@
 """High latency to a server, for clients that wait with a timeout or in an event loop: each answer comes some milliseconds later; before, at once."""
 
-from far_program import TALK
+from slow_peer import TALK
 from programs import python
 
 TITLE = "high latency to a server, for clients that poll"
 FINDINGS = {"waits-for-peer"}
-# As the messages of far_program, with another client.
+# As the messages of slow_peer, with another client.
 HEAD = TALK[:TALK.rindex('if kind == "http":\n    client')]
 TIMEOUT = HEAD + """
 address = listener.getsockname()

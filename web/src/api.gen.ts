@@ -7,6 +7,7 @@ export interface Answers {
   boards: Boards;
   catalogue: Catalogue;
   compare: SideBySide;
+  dbreport: DbReport;
   explain: Explained;
   facts: Facts;
   findings: Findings;
@@ -25,12 +26,14 @@ export interface Answers {
   studies: Studies;
   study: StudyReport;
   trend: Trend;
+  trends: Trends;
 }
 
 /** Parameters of each request in the order in which its text has them. */
 export const ORDER: Record<string, string> = {
   board: "name run",
   compare: "a b margin window by per force all",
+  dbreport: "run against from to server section",
   explain: "run window",
   facts: "run topic differ",
   findings: "run",
@@ -45,6 +48,7 @@ export const ORDER: Record<string, string> = {
   stacks: "run from to comm",
   study: "name",
   trend: "metric where last window",
+  trends: "where last",
 };
 
 /** Answers that change while a page is open; the others are those of sealed runs. */
@@ -61,6 +65,7 @@ export const CHANGING = [
   "studies",
   "study",
   "trend",
+  "trends",
 ];
 
 /** The program and what it allows. */
@@ -74,14 +79,21 @@ export interface About {
 
 /** One sentence that names the bottleneck, and what is behind it. */
 export interface Answer {
-  /** What was seen, and what would show more. */
+  /** Evidence, and what to record for more. */
   detail: string;
   /** The finding that it is taken from. */
   finding: string | null;
-  /** What it names. */
+  /** Kind of answer. */
   names: Names;
   /** The sentence. */
   text: string;
+}
+
+/** Who wrote something about a run, and when. */
+export interface Author {
+  /** Milliseconds since the epoch, UTC. */
+  at_ms: number;
+  by: string;
 }
 
 /** An average that was made. */
@@ -100,7 +112,7 @@ export interface BestCell {
   as_good: [string, number][];
   /** The best. */
   cell: string;
-  /** Whether p values come from all cells together, as so few runs alone are not enough. */
+  /** True if p values come from all cells together, as so few runs alone are not enough. */
   is_pooled: boolean;
   /** Its mean. */
   mean: number;
@@ -173,18 +185,18 @@ export interface CatalogueTable {
   keys_are: "lasting" | "passing";
   name: string;
   /** Its section of reports and comparisons. */
-  section: "result" | "cpu" | "memory" | "disk" | "network" | "process" | "interrupt" | "database" | "facts";
+  section: "result" | "cpu" | "memory" | "disk" | "network" | "process" | "gpu" | "interrupt" | "database" | "facts";
   /** The shape of its rows. */
   shape: "series" | "distribution" | "facts" | "events";
 }
 
-/** What several changes say together. */
+/** Cause that several changes indicate together. */
 export interface Cause {
-  /** What to check or do next. */
+  /** Advice: what to check or do next. */
   advice: string;
   /** The name of the rule. */
   finding: string;
-  /** What it is: `problem`, `symptom`, `information`. */
+  /** Kind: `problem`, `symptom`, `information`. */
   kind: string;
   /** It with figures. */
   message: string;
@@ -197,11 +209,11 @@ export type Cell = null | number | string | (number | null)[];
 
 /** A label, a parameter, the command or the plan of a statement, which all runs of a group have alike, and those of the other group otherwise. */
 export interface Changed {
-  /** What it is in the first group; None where its runs have none. */
+  /** Value in the first group; None where its runs have none. */
   from: string | null;
   /** Its name; `command` for the command, `plan of STATEMENT: RELATION` for a plan. */
   name: string;
-  /** What it is in the second group. */
+  /** Value in the second group. */
   to: string | null;
 }
 
@@ -251,6 +263,20 @@ export interface CurvePoint {
   speedup_interval: [number, number] | null;
 }
 
+/** A report. */
+export interface DbReport {
+  /** Names and titles of all sections that it could have; those without a line are left out of `sections`. */
+  known: ReportSectionName[];
+  /** The periods, or groups of runs, in columns: one or two. */
+  periods: ReportPeriod[];
+  /** Remarks for the reader, above the sections. */
+  remarks: string[];
+  /** Its sections. */
+  sections: ReportSection[];
+  /** The server. */
+  server: string;
+}
+
 /** A line of a difference. */
 export interface DiffLine {
   /** `-` where only the first group has it, `+` where only the second has, `=` where both have. */
@@ -292,7 +318,7 @@ export interface FactDiff {
   name: string;
   /** Group of facts. */
   topic: string;
-  /** What it is in each group; None where no run has it. */
+  /** Value in each group; None where no run has it. */
   values: [string | null, string | null];
 }
 
@@ -379,13 +405,13 @@ export interface Group {
 /** A question as it is. */
 export interface Header {
   about: string;
-  /** Whether the runs brought it with them: the author of their files wrote it. */
+  /** True if the runs brought it with them: the author of their files wrote it. */
   carried: boolean;
   chart: string;
   id: string;
   /** Those of `y` that are lines over stacked areas, such as a limit. */
   lines?: string[];
-  /** What the live page shows of it. */
+  /** Form of the question on the live page. */
   live?: LiveSeries;
   /** The question that is drawn over this one, with a second axis. */
   over?: string;
@@ -408,7 +434,7 @@ export interface Header {
   y: string[];
 }
 
-/** What a comparison comes to in one sentence, about the result that counts. */
+/** Headline of a comparison: one sentence about the result that counts. */
 export interface Headline {
   /** Where the true ratio is with 95 % probability; None with fewer than two runs in a group. */
   interval: [number, number] | null;
@@ -420,7 +446,7 @@ export interface Headline {
   result: string;
   /** The sentence. */
   text: string;
-  /** What the result comes to. */
+  /** Verdict of the result. */
   verdict: Verdict;
 }
 
@@ -445,11 +471,11 @@ export interface Imported {
   runs: string[];
 }
 
-/** What is different in a time range of a run. */
+/** Differences between a time range of a run and the rest of it. */
 export interface InRange {
   /** The run that it is compared with; None for the rest of the same run. */
   baseline: string | null;
-  /** What the changes say together, what explains most first. */
+  /** Causes that the changes indicate, the one that explains most first. */
   causes: Cause[];
   /** Series that differ: first what cannot follow from less throughput, series of one thing together. */
   changed: RangeChange[];
@@ -490,17 +516,73 @@ export interface Labels {
   tags: Record<string, string>;
 }
 
+/** Where a result changed last. */
+export interface LastChange {
+  /** The mean from here on, as far as the next change. */
+  after: number;
+  /** The place of the first point of the new level. */
+  at: number;
+  /** The mean of the points before, as far as the change before this one. */
+  before: number;
+  /** How it is called. */
+  name: string;
+  /** The run. */
+  run: string;
+  /** When it began, in milliseconds since the epoch, UTC. */
+  start_ms: number;
+  /** The value. */
+  value: number;
+  /** Better, worse or different. */
+  verdict: Verdict;
+}
+
+/** The point of a latency curve from which latency grows fast: the farthest from the chord. */
+export interface LatencyKnee {
+  /** Levels beyond the highest throughput, which are left out. */
+  beyond_peak: number[];
+  /** The factor along which the load grows. */
+  factor: string;
+  /** The throughput's 95 % interval, over blocks. */
+  interval: [number, number] | null;
+  /** Its level at the knee. */
+  level: number;
+  /** The levels of the others. */
+  others: string;
+  /** The throughput there. */
+  throughput: number;
+  /** The unit of it. */
+  throughput_unit: string;
+}
+
+/** A level against the reference, at one combination of the other factors. */
+export interface LevelAgainstReference {
+  /** The factor. */
+  factor: string;
+  /** Its 95 % interval. */
+  interval: [number, number] | null;
+  /** The level that is compared. */
+  level: string;
+  /** Blocks that have both. */
+  n: number;
+  /** The levels of the other factors. */
+  others: string;
+  /** By what factor it differs, within blocks. */
+  ratio: number;
+  /** The level of it with which others are compared. */
+  reference: string;
+}
+
 /** A metric or a result of two groups. */
 export interface Line {
   /** Which direction is good. */
   better: Better;
-  /** What stands for each group: its mean, or where a few runs are far off, its median. */
+  /** Central value of each group: its mean, or its median where there are outliers. */
   centre: "mean" | "median";
   /** The second mean less the first; as a share of the first where `relative`. */
   change: number;
   /** The column, or the name of the result. */
   column: string;
-  /** What it means; empty for a result. */
+  /** Meaning of the metric; empty for a result. */
   doc: string;
   /** Cliff's delta: -1 when every run of B is below every run of A, 1 when every one is above. */
   effect: number;
@@ -516,7 +598,7 @@ export interface Line {
   p: number | null;
   /** Minimum and maximum of each group. */
   ranges: [[number, number], [number, number]];
-  /** Whether the change is a share: 0.1 is 10 % more. */
+  /** True if the change is a share: 0.1 is 10 % more. */
   relative: boolean;
   /** Runs of each group that have it. */
   runs: [number, number];
@@ -524,7 +606,7 @@ export interface Line {
   table: string;
   /** The unit: its symbol, or for a result a word; empty for a plain number. */
   unit: string;
-  /** What it comes to. */
+  /** Verdict. */
   verdict: Verdict;
 }
 
@@ -576,7 +658,7 @@ export interface ListedStudy {
 
 /** A column that the live page shows. */
 export interface LiveColumn {
-  /** Whether what is missing to 100 percent is shown instead. */
+  /** True if what is missing to 100 percent is shown instead. */
   complement: boolean;
   name: string;
 }
@@ -594,6 +676,15 @@ export interface LiveSeries {
 export interface Mark {
   at_s: number;
   host: string | null;
+  text: string;
+}
+
+/** A mark, and who set it. */
+export interface MarkedMoment {
+  /** Seconds since the start of the run. */
+  at_s: number;
+  /** Null where no log shows it. */
+  author: Author | null;
   text: string;
 }
 
@@ -631,7 +722,7 @@ export interface Metrics {
   series: MetricSeries[];
 }
 
-/** What an answer names. */
+/** Kind of answer: bottleneck, symptom, or none. */
 export type Names = "bottleneck" | "symptom" | "nothing" | "unknown";
 
 /** One thing that could not be read. */
@@ -702,16 +793,16 @@ export type Packing = "log" | "lin";
 /** The answer to one question. */
 export interface Panel {
   about: string;
-  /** Whether the runs brought it with them: the author of their files wrote it. */
+  /** True if the runs brought it with them: the author of their files wrote it. */
   carried: boolean;
   chart: string;
-  /** What columns mean, by name. */
+  /** Meaning of each column, by name. */
   columns: Record<string, Meaning>;
   error?: string;
   id: string;
   /** Those of `y` that are lines over stacked areas, such as a limit. */
   lines?: string[];
-  /** What the live page shows of it. */
+  /** Form of the question on the live page. */
   live?: LiveSeries;
   /** The question that is drawn over this one, with a second axis. */
   over?: string;
@@ -740,7 +831,7 @@ export interface Panel {
 
 /** A part of a time. Lists have a place for each group. */
 export interface Part {
-  /** What that is, in words. */
+  /** Description of the part. */
   about: string;
   /** By how much it changed, of two groups. */
   change: PartChange | null;
@@ -750,7 +841,7 @@ export interface Part {
   means: (number | null)[];
   /** How it was measured: `exact`, `os`, `server`, `sampled`, `driver`. */
   measured: (string | null)[];
-  /** What the time was spent on. */
+  /** Name of the part. */
   name: string;
   /** Its share of the whole. */
   shares: (number | null)[];
@@ -790,13 +881,13 @@ export interface RangeChange {
   change: number | null;
   /** The column; `use` of a resource. */
   column: string;
-  /** What the column means. */
+  /** Meaning of the column. */
   doc: string;
   /** Cliff's delta, from -1 to 1: how surely a value shows on which side it was. */
   effect: number;
   /** Mean in the range. */
   inside: number;
-  /** What it is about: the values of the table's keys. */
+  /** Values of the table's keys. */
   key: string;
   /** p, adjusted for the number of series that were looked at. */
   p: number;
@@ -804,9 +895,9 @@ export interface RangeChange {
   per_transaction: number | null;
   /** Mean in the rest of the run. */
   rest: number;
-  /** What it belongs to. */
+  /** Section of the report. */
   section: string;
-  /** Whether it is more than such a series wanders by itself. */
+  /** True if it is more than such a series wanders by itself. */
   sure: boolean;
   /** The table, `resource` for how full a resource was. */
   table: string;
@@ -822,9 +913,9 @@ export interface Rank {
   distance: number;
   /** How it is called. */
   name: string;
-  /** Whether it lies much farther away than the others. */
+  /** True if it lies much farther away than the others. */
   outlier: boolean;
-  /** Whether it stands for all. */
+  /** True if it stands for all. */
   representative: boolean;
   /** The run. */
   run: string;
@@ -832,9 +923,9 @@ export interface Rank {
 
 /** Something to know before believing a comparison. */
 export interface Reason {
-  /** Whether the comparison has no meaning because of it. */
+  /** True if the comparison has no meaning because of it. */
   refuses: boolean;
-  /** What it is. */
+  /** Reason in words. */
   text: string;
 }
 
@@ -853,7 +944,79 @@ export interface Removed {
   removed: string;
 }
 
-/** How the runs of a group lie to each other. */
+/** A value, and how it is shown everywhere. */
+export interface ReportCell {
+  /** As it is shown; `-` for what is not known. */
+  shown: string;
+  /** The unit of the number. */
+  unit?: string;
+  /** A number, in the unit. */
+  value?: number;
+}
+
+/** A column. */
+export interface ReportColumn {
+  /** The text above it. */
+  heading: string;
+  /** True if it has one value, and not one for each period. */
+  is_of_all: boolean;
+  /** Its name in the question's answer. */
+  name: string;
+}
+
+/** A line. */
+export interface ReportLine {
+  /** For each column a value of each period. */
+  cells: ReportCell[][];
+  /** Key of the line. */
+  keys: string[];
+  /** The label of the only period that has it. */
+  only_in?: string;
+  /** A statement. */
+  text?: string;
+}
+
+/** A period. */
+export interface ReportPeriod {
+  /** `A`, `B`; empty when there is one. */
+  label: string;
+  /** The runs. */
+  runs: string[];
+  /** How long it is. */
+  seconds: number;
+  /** As it was asked for. */
+  selector: string;
+  /** When it began. */
+  start: string;
+}
+
+/** A section. */
+export interface ReportSection {
+  /** Columns of each line. */
+  columns: ReportColumn[];
+  /** Its name. */
+  id: string;
+  /** Headings of what distinguishes lines. */
+  keys: string[];
+  /** The lines. */
+  lines: ReportLine[];
+  /** Lines that are left out, as they are smaller. */
+  more: number;
+  /** The question that can be asked alone, with its parameters. */
+  question: string;
+  /** Its title. */
+  title: string;
+}
+
+/** The name of a section. */
+export interface ReportSectionName {
+  /** Its name. */
+  id: string;
+  /** Its title. */
+  title: string;
+}
+
+/** Distances between the runs of a group, and the medoid. */
 export interface Representative {
   /** The run nearest to all others. */
   representative: string;
@@ -875,6 +1038,8 @@ export interface Run {
   id: string;
   interval_s: number | null;
   kind: string;
+  /** Marks with who set them, and when. */
+  marked: MarkedMoment[];
   /** Ticks for which no sample was taken. */
   missed_ticks: number | null;
   /** The name to show, different for each run of a report. */
@@ -882,6 +1047,8 @@ export interface Run {
   notes: NoteCount;
   params: Record<string, string>;
   recovered: boolean;
+  /** Who made each remark, and when; null where no log shows it. */
+  remarked: (Author | null)[];
   remarks: string[];
   signal: number | null;
   /** Milliseconds since the epoch, UTC. */
@@ -933,7 +1100,7 @@ export interface ScalingLaw {
   alpha: number;
   /** 95 % interval of alpha. */
   alpha_interval: [number, number] | null;
-  /** Whether alpha is held at 0 or 1: a share cannot be less or more. */
+  /** True if alpha is held at 0 or 1: a share cannot be less or more. */
   alpha_is_held: boolean;
   /** Coherency. */
   beta: number;
@@ -993,15 +1160,15 @@ export interface SideBySide {
   a: Group;
   /** The second one. */
   b: Group;
-  /** What was changed from one to the other: labels, parameters, the command, plans of statements. */
+  /** Settings that differ: labels, parameters, the command, plans of statements. */
   changed: Changed[];
   /** By how much they differ; None when refused. */
   comparison: Comparison | null;
-  /** What it comes to in one sentence; None when refused, and where no result has a good direction. */
+  /** Headline; None when refused, and where no result has a good direction. */
   headline: Headline | null;
-  /** What speaks against comparing them, the worst first. */
+  /** Reasons against comparing them, the worst first. */
   reasons: Reason[];
-  /** Whether they were not compared because of a reason. */
+  /** True if they were not compared because of a reason. */
   refused: boolean;
   /** Where the time went; None when refused, and where that is unknown. */
   split: Split | null;
@@ -1020,13 +1187,13 @@ export interface SourceCost {
 
 /** A time split into parts that add up to it; the last one is the residual. */
 export interface Split {
-  /** What is unknown or doubtful, and how to record it. */
+  /** Missing inputs and doubts, with how to record them. */
   notes: string[];
   /** The parts. */
   parts: Part[];
   /** The symbol of the unit of all its numbers. */
   unit: string;
-  /** What is split: `elapsed`, `latency`, `DB time`. */
+  /** Quantity that is split: `elapsed`, `latency`, `DB time`. */
   what: string;
   /** The whole. */
   whole: Part;
@@ -1110,7 +1277,7 @@ export interface StudyFailure {
   block: number;
   /** Its cell. */
   cell: string;
-  /** Whether another try was finished. */
+  /** True if another try was finished. */
   made_later: boolean;
   /** The run. */
   run: string;
@@ -1144,9 +1311,9 @@ export interface StudyOutlier {
   run: string;
 }
 
-/** What a study came to. */
+/** Report of a study. */
 export interface StudyReport {
-  /** What it is about. */
+  /** Description of the study. */
   about: string | null;
   /** Blocks planned. */
   blocks: number;
@@ -1164,8 +1331,10 @@ export interface StudyReport {
   study: string;
 }
 
-/** What one response came to. */
+/** Report of one response. */
 export interface StudyResponse {
+  /** Levels of one factor against the plan's reference, at each combination of the others. */
+  against: LevelAgainstReference[];
   /** The best cell. */
   best: BestCell | null;
   /** `higher`, `lower` or `neither` is good. */
@@ -1178,10 +1347,12 @@ export interface StudyResponse {
   effects: FactorEffect[];
   /** Pairs of factors whose effects depend on each other. */
   interactions: Interaction[];
-  /** Whether it is the time of one of many operations. */
+  /** True if it is the time of one of many operations. */
   is_latency: boolean;
-  /** Whether it is work per time. */
+  /** True if it is work per time. */
   is_throughput: boolean;
+  /** Where a latency begins to grow fast. */
+  knees: LatencyKnee[];
   /** Cells whose runs have two modes: their means describe no run. */
   modes: StudyModes[];
   /** Its name. */
@@ -1231,7 +1402,7 @@ export interface Trend {
   better: Better;
   /** Where it changed; empty with fewer than [`LEAST`] points. */
   changes: TrendLevel[];
-  /** What is followed, as it was asked for. */
+  /** Name of the metric, as it was asked for. */
   metric: string;
   /** A point for each run that has the metric, at least one. */
   points: TrendPoint[];
@@ -1247,6 +1418,8 @@ export interface TrendLevel {
   at: number;
   /** The mean of the points before, as far as the change before this one. */
   before: number;
+  /** Better, worse or different. */
+  verdict: Verdict;
 }
 
 /** One run's value. */
@@ -1259,6 +1432,34 @@ export interface TrendPoint {
   start_ms: number;
   /** The value. */
   value: number;
+}
+
+/** One result over the runs of one program. */
+export interface TrendSeries {
+  /** Which direction is good. */
+  better: Better;
+  /** The last change point. */
+  change: LastChange | null;
+  /** The latest values, the newest last. */
+  latest: number[];
+  /** Name of the result. */
+  metric: string;
+  /** Runs, or batches, that have it. */
+  points: number;
+  /** The program of its runs, where there are several and the request chose no runs. */
+  program: string | null;
+  /** The unit, in words; empty for a plain number. */
+  unit: string;
+}
+
+/** The results of runs. */
+export interface Trends {
+  /** Results left out, as they never varied or have one value. */
+  constant: number;
+  /** Points that a series needs for its change points to be looked for. */
+  least: number;
+  /** Results that varied, what became worse first. */
+  series: TrendSeries[];
 }
 
 /** What a comparison comes to */

@@ -139,6 +139,11 @@ export function moment(ms: number): string {
   return `${date(ms)} ${zoneName(ms)}`;
 }
 
+/** Who wrote something, and when; undefined where that is not known. */
+export function authored(one: { by: string; at_ms: number } | null | undefined): string | undefined {
+  return one ? `by ${one.by}, ${moment(one.at_ms)}` : undefined;
+}
+
 /** The zone chosen as a word, `UTC` or `Europe/Berlin`. */
 export function zoneWord(): string {
   return zone.value === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;

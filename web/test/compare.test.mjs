@@ -280,10 +280,23 @@ test("a metric is followed over runs, and two points are compared", options, asy
   assert.equal(query().get("a"), found.points[0].run);
 });
 
+test("all results over runs are listed, and each leads to its trend", options, async () => {
+  await visit(page, "/trend");
+  const found = await api("trends");
+  const rows = page.locator("main table tbody tr");
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), found.series.length);
+  assert.ok(found.series.some((s) => s.metric === "elapsed"));
+  await page.getByRole("link", { name: "elapsed", exact: true }).first().click();
+  await page.waitForSelector(".chart.own svg circle");
+  assert.equal(query().get("metric"), "elapsed");
+});
+
 const PAGES = [
   { name: "compare", path: COMPARE },
   { name: "study", path: "/study?name=packing" },
   { name: "trend", path: "/trend?metric=elapsed" },
+  { name: "trends", path: "/trend" },
 ];
 
 for (const { name, path } of PAGES) {

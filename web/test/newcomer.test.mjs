@@ -32,10 +32,15 @@ async function click(what) {
   await quiet(page);
 }
 
-/** Whether something is in the window, not only somewhere on the page. */
+/** Whether something comes into the window, not only onto the page: it may still be scrolling there. */
 async function isSeen(what, why) {
   await what.first().waitFor({ state: "visible" });
-  const box = await what.first().boundingBox();
+  let box;
+  for (let tries = 0; tries < 50; tries++) {
+    box = await what.first().boundingBox();
+    if (box && box.y + box.height > 0 && box.y < 900) break;
+    await page.waitForTimeout(100);
+  }
   assert.ok(box && box.y + box.height > 0 && box.y < 900, `${why}: at ${box?.y}`);
   assert.ok(clicks <= 2, `${why}: ${clicks} clicks`);
 }

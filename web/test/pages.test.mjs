@@ -111,8 +111,7 @@ test("runs that were picked are labelled, compared and averaged", options, async
   await page.getByLabel("Name of the new run").fill("quick-average");
   await page.locator("dialog").getByRole("button", { name: "Average" }).click();
   await page.waitForURL("**/run?run=*");
-  await quiet(page);
-  assert.equal(await page.locator("h1").innerText(), "quick-average");
+  await page.locator("h1", { hasText: /^quick-average$/ }).waitFor();
 });
 
 test("every section of a run is drawn, and findings lead to their evidence", options, async () => {
@@ -190,6 +189,39 @@ test("a moment gets a name on the page, is in the charts, and loses it again", o
   await page.getByRole("button", { name: "remove the mark failover begins" }).click();
   await dialog.getByRole("button", { name: "Remove" }).click();
   await chip.waitFor({ state: "detached" });
+});
+
+test("what another person remarks and marks is shown without loading the page again, with who and when", options, async () => {
+  const id = await idOf("thorough");
+  await visit(page, `/run?run=${id}`);
+  const loads = await page.evaluate(() => {
+    window.same = true;
+    return performance.getEntriesByType("navigation").length;
+  });
+  const other = await browser.context.newPage();
+  await visit(other, `/run?run=${id}`);
+  await other.getByRole("button", { name: "Mark a moment" }).click();
+  const dialog = other.locator("dialog");
+  await dialog.getByLabel("What happened").fill("seen by the other");
+  await dialog.getByLabel("Seconds from the start").fill("0.25");
+  await dialog.getByRole("button", { name: "Mark", exact: true }).click();
+  const chip = page.locator(".window .chip", { hasText: "seen by the other" });
+  await chip.waitFor();
+  // Who set it comes with the run itself, which is another answer.
+  await page.locator('.window .chip[title*="by "]', { hasText: "seen by the other" }).waitFor();
+  assert.match(await chip.getAttribute("title"), /by \S+, \d{4}-\d\d-\d\d/);
+  const labels = `${server}/api/v1/runs/${id}/labels`;
+  const said = await other.request.put(labels, { headers: { "X-Fenxi": "1" }, data: { remarks: ["the disk was <b>full</b>"] } });
+  assert.ok(said.ok());
+  const remark = page.locator("dd", { hasText: "the disk was <b>full</b>" });
+  await remark.waitFor({ state: "attached" });
+  assert.match(await remark.textContent(), / by \S+, \d{4}-/);
+  assert.ok(await page.evaluate(() => window.same), "it is the same page");
+  assert.equal(loads, 1);
+  await other.request.put(labels, { headers: { "X-Fenxi": "1" }, data: { remarks: [] } });
+  await other.request.delete(`${server}/api/v1/runs/${id}/marks/seen%20by%20the%20other`, { headers: { "X-Fenxi": "1" } });
+  await chip.waitFor({ state: "detached" });
+  await other.close();
 });
 
 test("a series that is hidden stays hidden in the link", options, async () => {

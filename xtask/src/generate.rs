@@ -136,8 +136,8 @@ fn formats_page() -> String {
                 Fills::Tables(tables) => tables.iter().map(link).collect::<Vec<_>>().join(", "),
                 Fills::Any => "any table".to_owned(),
             };
-            let example: String = format.example.lines().map(|l| format!("    {}\n", l.trim_end())).collect();
-            page += &format!("\n### {}\n\n{}. Fills {}.\n\n{example}", format.name, format.summary, tables);
+            let example: String = format.example().lines().map(|l| format!("    {}\n", l.trim_end())).collect();
+            page += &format!("\n### {}\n\n{}. Fills {}.\n\n{example}", format.name, format.summary(), tables);
         }
     }
     page

@@ -12,7 +12,7 @@ pub struct Best {
     /// For each group the p value of its difference from the best, adjusted for their number (Benjamini and
     /// Hochberg); NaN for the best itself and for groups of fewer than two runs.
     pub p: Vec<f64>,
-    /// Whether p values come from what all groups show together, as so few runs alone could show nothing.
+    /// True if p values come from what all groups show together, as so few runs alone could show nothing.
     pub is_pooled: bool,
 }
 

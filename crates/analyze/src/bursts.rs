@@ -22,7 +22,7 @@ pub struct Bursts {
     pub level: f64,
     /// The value beyond which they lie.
     pub limit: f64,
-    /// Whether they are above the rest, and not below.
+    /// True if they are above the rest, and not below.
     pub is_above: bool,
     /// How seldom as many of them would fall into the range by chance.
     pub p: f64,
@@ -66,7 +66,7 @@ pub fn bursts(values: &[Option<f64>], range: Range<usize>) -> Option<Bursts> {
 }
 
 impl Bursts {
-    /// Whether a value is part of a burst.
+    /// Returns true if a value is part of a burst.
     pub fn has(&self, value: f64) -> bool {
         if self.is_above { value > self.limit } else { value < self.limit }
     }

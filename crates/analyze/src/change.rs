@@ -17,7 +17,7 @@ pub struct Change {
     pub interval: Option<Interval>,
 }
 
-/// What stands for a group.
+/// Estimator of a group's central value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Centre {
     /// The mean of its runs.
@@ -31,7 +31,7 @@ pub enum Centre {
 pub struct Compared {
     /// Runs of each group that have the number.
     pub n: (usize, usize),
-    /// What stands for each group.
+    /// Estimator of both groups' central values.
     pub centre: Centre,
     /// Mean or median of each group.
     pub means: (f64, f64),
@@ -39,7 +39,7 @@ pub struct Compared {
     pub ranges: [Interval; 2],
     /// How the second group differs from the first.
     pub change: Change,
-    /// Whether the change is a share of the first mean: 0.1 is 10 % more. Where a mean is 0 or the means
+    /// True if the change is a share of the first mean: 0.1 is 10 % more. Where a mean is 0 or the means
     /// differ in sign there is no such share, and the change is a plain difference.
     pub is_relative: bool,
     /// Cliff's delta: -1 (all runs of the second group lower) to 1 (all higher).

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What became of a line.
+/// Operation of a diff on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Only the first text has it.
@@ -16,7 +16,7 @@ pub enum Op {
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
-    /// What became of it.
+    /// Operation.
     pub op: Op,
     /// The line, or words of a long one.
     pub text: String,
@@ -32,7 +32,7 @@ const MANY_WORDS: usize = 6;
 /// regard to the order of their lines.
 const MOST_CELLS: usize = 4_000_000;
 
-/// Whether two texts say the same: the order of settings (`key = value`) does not matter, nor do blank
+/// Returns true if two texts say the same: the order of settings (`key = value`) does not matter, nor do blank
 /// lines and blanks at the ends of lines.
 pub fn same_text(a: Option<&str>, b: Option<&str>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };

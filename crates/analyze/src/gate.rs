@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use fenxi_model::Better;
+
 use crate::{
     group::{RunSummary, fact_differences},
     sample::mean,
@@ -10,9 +12,9 @@ use crate::{
 /// Something to know before believing a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Whether the comparison has no meaning because of it.
+    /// True if the comparison has no meaning because of it.
     pub refuses: bool,
-    /// What it is.
+    /// Reason in words.
     pub text: String,
 }
 
@@ -54,7 +56,9 @@ pub fn gate(a: &[RunSummary], b: &[RunSummary]) -> Vec<Reason> {
 
 /// Data sizes and offered rates.
 fn work(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
-    let names: BTreeSet<&String> = a.iter().chain(b).flat_map(|r| r.results.keys()).collect();
+    // A result of which one direction is good is what was achieved, and not what was asked for.
+    let asked = a.iter().chain(b).flat_map(|r| &r.results).filter(|(_, outcome)| outcome.better == Better::Neither);
+    let names: BTreeSet<&String> = asked.map(|(name, _)| name).collect();
     for name in names {
         let Some(kind) = kind_of_work(name) else { continue };
         let of = |group: &[RunSummary]| {
@@ -100,9 +104,14 @@ fn compare_work(kind: &str, name: &str, a: f64, b: f64, add: &mut impl FnMut(boo
     }
 }
 
+/// What a study notes of each of its runs besides the levels of its factors.
+const BOOKKEEPING: [&str; 5] = ["study", "study_id", "block", "cell", "attempt"];
+
 /// Settings: one that differs is the factor of the experiment, two cannot be told apart.
 fn params(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
-    let names: BTreeSet<&String> = a.iter().chain(b).flat_map(|r| r.params.keys()).collect();
+    let of_study = |name: &&String| BOOKKEEPING.contains(&name.as_str());
+    let names: BTreeSet<&String> =
+        a.iter().chain(b).flat_map(|r| r.params.keys()).filter(|name| !of_study(name)).collect();
     let mut differing = Vec::new();
     for name in names {
         let of = |group: &[RunSummary]| values(group, |r| Some(r.params.get(name).cloned().unwrap_or_default()));
@@ -265,7 +274,6 @@ fn named(runs: &[&str], of: usize) -> String {
 mod tests {
     use super::*;
     use crate::group::{Caveat, Outcome};
-    use fenxi_model::Better;
 
     fn run(params: &[(&str, &str)], results: &[(&str, f64)]) -> RunSummary {
         RunSummary {
@@ -299,6 +307,17 @@ mod tests {
         assert_eq!(rates, [(true, "different offered rates: `offered` is 100 in A and 200 in B".to_owned())]);
         let two = texts(run(&[("x", "1"), ("y", "1")], &[]), run(&[("x", "2"), ("y", "2")], &[]));
         assert!(!two[0].0 && two[0].1.contains("x (1 | 2), y (1 | 2)"), "{two:?}");
+    }
+
+    #[test]
+    fn a_rate_that_was_achieved_is_none_that_was_offered_and_a_cell_is_no_further_setting() {
+        let with = |rate: f64, level: &str, better: Better| {
+            let mut run = run(&[("build", level), ("cell", level), ("study", level)], &[("rate", rate)]);
+            run.results.get_mut("rate").unwrap().better = better;
+            run
+        };
+        assert_eq!(texts(with(100.0, "a", Better::Higher), with(90.0, "b", Better::Higher)), []);
+        assert!(texts(with(100.0, "a", Better::Neither), with(90.0, "b", Better::Neither))[0].0);
     }
 
     #[test]

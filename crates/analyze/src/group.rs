@@ -31,20 +31,20 @@ pub struct Outcome {
     pub better: Better,
 }
 
-/// What a finding found in a run and a comparison must report.
+/// Finding of a run that a comparison has to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caveat {
     /// The finding's name.
     pub finding: String,
-    /// What it is about, as a statement.
+    /// Title of the finding, as a statement.
     pub title: String,
-    /// Whether a comparison has no meaning because of it.
+    /// True if a comparison has no meaning because of it.
     pub refuses: bool,
-    /// What was found, the worst of it.
+    /// Message of the worst occurrence.
     pub message: String,
 }
 
-/// What is known of one run, as far as comparing needs it.
+/// Summary of one run for a comparison: results, means of metrics, facts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
     /// How the run is called.
@@ -63,7 +63,7 @@ pub struct RunSummary {
     pub results: BTreeMap<String, Outcome>,
     /// The mean of each series.
     pub metrics: BTreeMap<Metric, f64>,
-    /// What findings say that bears on a comparison.
+    /// Findings that matter to a comparison.
     pub caveats: Vec<Caveat>,
     /// Facts in words, by topic and name.
     pub facts: BTreeMap<(String, String), String>,
@@ -105,7 +105,7 @@ pub struct Line {
     pub compared: Compared,
     /// The p value, adjusted for all that was compared beside it.
     pub p: f64,
-    /// What it comes to.
+    /// Verdict.
     pub verdict: Verdict,
 }
 
@@ -116,11 +116,11 @@ pub struct FactDifference {
     pub topic: String,
     /// Name of the fact.
     pub name: String,
-    /// What it is in each group; None where no run has it.
+    /// Value in each group; None where no run has it.
     pub values: (Option<String>, Option<String>),
 }
 
-/// What comparing two groups gives.
+/// Result of comparing two groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The runs' own results.

@@ -5,7 +5,7 @@ use fenxi_model::Random;
 /// Random ways tried.
 const WAYS: u32 = 1_999;
 
-/// How two factors act together.
+/// Interaction of two factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interaction {
     /// The F ratio: what the factors do together beyond what each does, over what runs differ by anyway.

@@ -19,12 +19,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` is within.
+    /// Returns true if `value` is within.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Whether all of it is within `outer`.
+    /// Returns true if all of it is within `outer`.
     pub fn is_within(&self, outer: Interval) -> bool {
         self.low >= outer.low && self.high <= outer.high
     }

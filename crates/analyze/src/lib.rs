@@ -5,6 +5,7 @@
 //! enters a comparison as one number per metric, and n is the number of runs.
 
 mod adjust;
+mod batch;
 mod best;
 mod block;
 mod bursts;
@@ -16,6 +17,7 @@ mod gate;
 mod group;
 mod interaction;
 mod interval;
+mod knee;
 mod medoid;
 mod modes;
 mod outlier;
@@ -30,9 +32,11 @@ mod scaling;
 mod scaling_runs;
 mod shift;
 mod steady;
+mod stripe;
 mod verdict;
 
 pub use adjust::benjamini_hochberg;
+pub use batch::{FEWEST_BATCHES, between_batches};
 pub use best::{Best, best};
 pub use block::without_blocks;
 pub use bursts::{Bursts, bursts};
@@ -48,6 +52,7 @@ pub use gate::{Reason, gate};
 pub use group::{Caveat, Comparison, FactDifference, Line, Metric, Outcome, RunSummary, compare_groups};
 pub use interaction::{Interaction, interaction};
 pub use interval::{Interval, bootstrap};
+pub use knee::{Knee, latency_knee};
 pub use medoid::{Distances, representative};
 pub use modes::{Modes, two_modes};
 pub use outlier::{Outlier, outliers};
@@ -61,4 +66,5 @@ pub use sample::{mean, median, quantile, standard_deviation};
 pub use scaling::{Scaling, amdahl, usl};
 pub use scaling_runs::{Law, ScalingOfRuns, scaling_of_runs};
 pub use steady::{Steady, effective_size, steady_from};
+pub use stripe::{BestSizes, Choice, Disk, Layout, Limit, Point, Requests, Storage, Unit, best_sizes, touched};
 pub use verdict::{Settings, Verdict, judge};

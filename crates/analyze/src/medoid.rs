@@ -2,7 +2,7 @@
 
 use crate::sample::{mean, median, standard_deviation};
 
-/// How the runs of a group lie to each other.
+/// Distances between the runs of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distances {
     /// The run with the smallest sum of distances to the others: the medoid.

@@ -8,7 +8,7 @@ const POWER: f64 = 0.841_621_233_572_914_2;
 /// More runs than this are not asked for: the spread is to be made smaller.
 const MOST: f64 = 10_000.0;
 
-/// What a comparison could have seen.
+/// Statistical power of a comparison: the smallest change that it detects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The smallest change that would be seen in four of five such comparisons, in the unit of the interval.

@@ -10,7 +10,7 @@ const MOST_POWER: f64 = 4.0;
 /// This share of the largest value is added to both means before their ratio is taken, so that next to nothing is no great change.
 const FLOOR: f64 = 0.05;
 
-/// How a series differs within a range of time.
+/// Shift of a series within a range of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeShift {
     /// Mean within the range.

@@ -14,7 +14,7 @@ pub struct Settings {
     /// A change of less than this share is of no interest; groups are the same when they surely differ by
     /// less.
     pub margin: f64,
-    /// Whether metrics are what one transaction takes, see [`crate::per_transaction`].
+    /// True if metrics are what one transaction takes, see [`crate::per_transaction`].
     pub per_transaction: bool,
 }
 
@@ -24,7 +24,7 @@ impl Default for Settings {
     }
 }
 
-/// What a comparison comes to.
+/// Verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The second group is worse, by more than the margin.

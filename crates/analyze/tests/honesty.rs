@@ -2,7 +2,9 @@
 
 #![expect(clippy::print_stderr, reason = "the rates are worth reading")]
 
-use fenxi_analyze::{Random, Settings, Verdict, benjamini_hochberg, compare, judge, pooled_test};
+use fenxi_analyze::{
+    Random, Settings, Verdict, benjamini_hochberg, between_batches, compare, judge, mean, pooled_test,
+};
 use fenxi_model::Better;
 
 #[path = "../examples/injected/noise.rs"]
@@ -48,4 +50,54 @@ fn real_changes_are_found_the_surer_the_larger() {
         last = share;
     }
     assert!(last > 0.99, "a change of 10 % was found in only {last} of the comparisons");
+}
+
+/// Runs of each build that the CI pack makes, and jobs of the base branch that it compares with.
+const REPEATS: usize = 10;
+const JOBS: usize = 10;
+/// Its margin, and how much jobs differ beside their runs.
+const MARGIN: f64 = 0.01;
+const BETWEEN_JOBS: f64 = 0.002;
+
+/// Runs of one build, and whether the build that is `by` times as slow is judged worse than the base: both in one job.
+fn fails_in_turn(random: &mut Random, by: f64) -> bool {
+    let mut group = |level: f64| (0..REPEATS).map(|_| run(random, level, 0)).collect::<Vec<f64>>();
+    let (a, b) = (group(100.0), group(100.0 * by));
+    let settings = Settings { margin: MARGIN, ..Settings::default() };
+    let p = pooled_test(&[(a.clone(), b.clone())])[0];
+    judge(&compare(&a, &b, settings.level).unwrap(), p, Better::Lower, &settings) == Verdict::Worse
+}
+
+/// The same against the base branch's last jobs.
+fn fails_against_jobs(random: &mut Random, by: f64) -> bool {
+    let mut job = |level: f64| -> Vec<f64> {
+        let machine = 1.0 + BETWEEN_JOBS * ((0..12).map(|_| random.unit()).sum::<f64>() - 6.0);
+        (0..REPEATS).map(|_| run(random, level * machine, 0)).collect()
+    };
+    let a: Vec<Vec<f64>> = (0..JOBS).map(|_| job(100.0)).collect();
+    let b = job(100.0 * by);
+    let settings = Settings { margin: MARGIN, alpha: 0.01, ..Settings::default() };
+    let mut compared = compare(&a.concat(), &b, settings.level).unwrap();
+    let means: Vec<f64> = a.iter().map(|job| mean(job)).collect();
+    let (change, p) = between_batches(&means, &[mean(&b)], compared.is_relative, settings.level).unwrap();
+    compared.change = change;
+    judge(&compared, p, Better::Lower, &settings) == Verdict::Worse
+}
+
+#[test]
+fn the_ci_pack_raises_no_alert_in_20_equal_builds_and_finds_2_percent_in_9_of_10() {
+    for (way, fails) in
+        [("in turn", fails_in_turn as fn(&mut Random, f64) -> bool), ("against jobs", fails_against_jobs)]
+    {
+        let mut random = Random::new(20);
+        let count = |random: &mut Random, n: usize, by: f64| (0..n).filter(|_| fails(random, by)).count();
+        assert_eq!(count(&mut random, 20, 1.0), 0, "{way}");
+        let (alerts, found) = (count(&mut random, 1000, 1.0), count(&mut random, 1000, 1.02));
+        eprintln!(
+            "{way}: {:.1} % of equal builds fail, {:.1} % of those 2 % slower",
+            alerts as f64 / 10.0,
+            found as f64 / 10.0
+        );
+        assert!(alerts <= 10 && found >= 900, "{way}: {alerts} alerts, {found} found, of 1000");
+    }
 }

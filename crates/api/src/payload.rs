@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fenxi_compare::BetterWord;
 use fenxi_query::{Axis, Kind, LiveSeries, Question, Severity, Value};
-use fenxi_store::RunEntry;
+use fenxi_store::{LabelChange, Mark, RunEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,6 +66,31 @@ pub(crate) struct Occurrence {
     pub message: String,
 }
 
+/// Who wrote something about a run, and when.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Author {
+    pub by: String,
+    /// Milliseconds since the epoch, UTC.
+    pub at_ms: f64,
+}
+
+impl Author {
+    fn of(change: &LabelChange) -> Author {
+        Author { by: change.by.clone(), at_ms: (change.at.0 / 1000) as f64 }
+    }
+}
+
+/// A mark, and who set it.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "MarkedMoment")]
+pub(crate) struct Marked {
+    /// Seconds since the start of the run.
+    pub at_s: f64,
+    pub text: String,
+    /// Null where no log shows it.
+    pub author: Option<Author>,
+}
+
 /// What pages say of a run.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Run {
@@ -86,6 +111,10 @@ pub(crate) struct Run {
     pub params: BTreeMap<String, String>,
     pub tags: BTreeMap<String, String>,
     pub remarks: Vec<String>,
+    /// Who made each remark, and when; null where no log shows it.
+    pub remarked: Vec<Option<Author>>,
+    /// Marks with who set them, and when.
+    pub marked: Vec<Marked>,
     pub ticks: Option<u64>,
     /// Ticks for which no sample was taken.
     pub missed_ticks: Option<u64>,
@@ -110,6 +139,10 @@ impl Run {
     fn of(entry: &RunEntry) -> Run {
         let (m, labels) = (&entry.manifest, &entry.labels);
         let name = labels.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| m.id.to_string());
+        let marked = |mark: &Mark| {
+            let author = labels.marked(mark).map(Author::of);
+            Marked { at_s: mark.t.seconds_since(m.start), text: mark.text.clone(), author }
+        };
         Run {
             id: m.id.to_string(),
             name,
@@ -126,6 +159,8 @@ impl Run {
             params: m.params.clone(),
             tags: labels.tags.clone(),
             remarks: labels.remarks.clone(),
+            remarked: labels.remarks.iter().map(|remark| labels.remarked(remark).map(Author::of)).collect(),
+            marked: labels.marks.iter().map(marked).collect(),
             ticks: m.ticks,
             missed_ticks: m.missed_ticks,
             cost_s: m.recorder_cpu_s(),
@@ -166,12 +201,12 @@ pub(crate) struct Header {
     pub over: Option<String>,
     pub params: Vec<Param>,
     pub sql: String,
-    /// What the live page shows of it.
+    /// Form of the question on the live page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
     /// Written by the user, not shipped.
     pub own: bool,
-    /// Whether the runs brought it with them: the author of their files wrote it.
+    /// True if the runs brought it with them: the author of their files wrote it.
     pub carried: bool,
 }
 
@@ -191,7 +226,7 @@ pub(crate) struct Live {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct LiveColumn {
     pub name: &'static str,
-    /// Whether what is missing to 100 percent is shown instead.
+    /// True if what is missing to 100 percent is shown instead.
     pub complement: bool,
 }
 
@@ -256,7 +291,7 @@ impl Header {
 pub(crate) struct Panel {
     #[serde(flatten)]
     pub header: Header,
-    /// What columns mean, by name.
+    /// Meaning of each column, by name.
     pub columns: BTreeMap<String, Meaning>,
     /// Why there is nothing to draw.
     #[serde(skip_serializing_if = "Option::is_none")]

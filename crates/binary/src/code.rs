@@ -22,7 +22,7 @@ const LONGEST: u64 = 1 << 30;
 /// Instructions of a function in which its frame is set up.
 const PROLOGUE: u32 = 12;
 
-/// What was found in the code of a program for x86.
+/// Properties of the code of an x86 program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Code {
     /// Functions that were decoded.
@@ -41,7 +41,7 @@ impl Code {
         (0..3u8).rev().find(|i| self.of_level[usize::from(*i)] > 0).map_or(1, |i| i + 2)
     }
 
-    /// Whether functions keep frame pointers, as a share of those that use the stack; None where none does.
+    /// Share of functions with frame pointers, of those that use the stack; None where none does.
     pub fn frame_pointers(&self) -> Option<f64> {
         (self.with_stack > 0).then(|| self.with_frame_pointer as f64 / self.with_stack as f64)
     }

@@ -23,12 +23,12 @@ pub use allocator::Allocator;
 pub use code::Code;
 pub use compilers::Compiler;
 pub use look::{Looked, look};
-pub use package::{Owner, files_of, owners};
-pub use process::{Loaded, Preload, process};
+pub use package::{DPKG_STATUS, DpkgEntry, Owner, dpkg_entries, files_of, owners};
+pub use process::{Preload, process};
 pub use resolve::{Library, Loader};
 pub use short::{FACTS, FIELDS, Field, facts};
 
-/// How much of a file is read.
+/// Depth of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Headers, notes and the dynamic section: milliseconds for any file.
@@ -37,7 +37,7 @@ pub enum Depth {
     Whole,
 }
 
-/// What an ELF file records. What it does not record is None, or empty.
+/// Metadata of an ELF file. What it does not record is None, or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Binary {
     /// 32 or 64.
@@ -58,9 +58,9 @@ pub struct Binary {
     pub needs_level: Option<u8>,
     /// The level that its notes say is used.
     pub uses_level: Option<u8>,
-    /// Whether it was optimised at link time.
+    /// Link-time optimisation; None where it is unknown.
     pub lto: Option<bool>,
-    /// What was found in its code.
+    /// Properties of its code.
     pub code: Option<Code>,
     /// The loader.
     pub interpreter: Option<String>,
@@ -72,15 +72,15 @@ pub struct Binary {
     pub rpath: Option<String>,
     /// `DT_RUNPATH`.
     pub runpath: Option<String>,
-    /// What was hardened: `pie`, `full relro`, `stack protector`, `fortify`, `ibt`, `shstk`.
+    /// Hardening: `pie`, `full relro`, `stack protector`, `fortify`, `ibt`, `shstk`.
     pub hardening: Vec<&'static str>,
     /// `DWARF`, `symbols` or `stripped`.
     pub debug: &'static str,
-    /// Whether it defines `malloc` for others.
+    /// True if it defines `malloc` for others.
     pub defines_malloc: bool,
     /// Allocators whose functions it defines.
     pub allocators: Vec<&'static str>,
-    /// What could not be read.
+    /// Notes on parts that could not be read.
     pub notes: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ pub struct Looked {
     pub pid: Option<u32>,
     /// Its BLAKE3 checksum, where it has no build-id.
     pub content: Option<String>,
-    /// What it records; None of what is no ELF file, as a script.
+    /// Metadata; None for a file that is not ELF, such as a script.
     pub binary: Option<Binary>,
     /// Libraries in the order in which symbols are looked up.
     pub libraries: Vec<Library>,
@@ -27,7 +27,7 @@ pub struct Looked {
     pub package: Option<Owner>,
     /// Libraries that the environment asks for.
     pub preload: Vec<crate::Preload>,
-    /// What could not be read.
+    /// Notes on parts that could not be read.
     pub notes: Vec<String>,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_procfs::Root;
+use memchr::memmem::Finder;
 use serde::Serialize;
 
 /// A package.
@@ -14,7 +15,9 @@ pub struct Owner {
     pub version: Option<String>,
 }
 
-const DPKG: &str = "/var/lib/dpkg";
+/// Where dpkg keeps its packages, and a list of files for each.
+pub const DPKG_STATUS: &str = "/var/lib/dpkg/status";
+const DPKG_LISTS: &str = "/var/lib/dpkg/info";
 const APK: [&str; 2] = ["/lib/apk/db/installed", "/usr/lib/apk/db/installed"];
 const PACMAN: &str = "/var/lib/pacman/local";
 
@@ -27,15 +30,22 @@ pub fn owners(root: &Root, paths: &[&str]) -> Vec<Option<Owner>> {
         }
     }
     let mut found: Vec<Option<Owner>> = vec![None; paths.len()];
-    each_file(root, &mut |package, version, path| {
+    // Recordings begin with this: of the many lists of dpkg only those are taken apart in which a path is.
+    let finders: Vec<Finder<'_>> = wanted.keys().map(Finder::new).collect();
+    let may_have = |list: &[u8]| finders.iter().any(|finder| finder.find(list).is_some());
+    each_file(root, &may_have, &mut |package, version, path| {
         for i in wanted.get(path).into_iter().flatten() {
             found[*i] = Some(Owner { name: package.to_owned(), version: version.map(str::to_owned) });
         }
     });
     if found.iter().flatten().any(|owner| owner.version.is_none()) {
-        let versions = dpkg_versions(root);
+        let status = root.read(DPKG_STATUS).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
         for owner in found.iter_mut().flatten().filter(|owner| owner.version.is_none()) {
-            owner.version = versions.get(&owner.name).cloned();
+            // Some lists have the machine behind the name.
+            let (name, machine) = owner.name.split_once(':').map_or((&*owner.name, None), |(n, m)| (n, Some(m)));
+            let is_it = |known: &DpkgEntry<'_>| known.name == name && (machine.is_none() || known.machine == machine);
+            owner.version = dpkg_entries(&status).filter(is_it).last().map(|known| known.version.to_owned());
         }
     }
     found
@@ -44,7 +54,7 @@ pub fn owners(root: &Root, paths: &[&str]) -> Vec<Option<Owner>> {
 /// Files of a package; empty when there is no such package.
 pub fn files_of(root: &Root, package: &str) -> Vec<String> {
     let mut files = Vec::new();
-    each_file(root, &mut |of, _, path| {
+    each_file(root, &|_| true, &mut |of, _, path| {
         if of == package || of.split(':').next() == Some(package) {
             files.push(path.to_owned());
         }
@@ -68,14 +78,16 @@ fn names(root: &Root, path: &str) -> Vec<String> {
     names
 }
 
-/// Visits each file of each package: the package, its version where the list has it, the path.
-fn each_file(root: &Root, visit: &mut dyn FnMut(&str, Option<&str>, &str)) {
-    let info = format!("{DPKG}/info");
-    for (name, _) in root.list(&info).unwrap_or_default() {
+/// Visits each file of each package: the package, its version where the list has it, the path. Lists of dpkg that `may_have` is not
+/// true of are left out.
+fn each_file(root: &Root, may_have: &dyn Fn(&[u8]) -> bool, visit: &mut dyn FnMut(&str, Option<&str>, &str)) {
+    for (name, _) in root.list(DPKG_LISTS).unwrap_or_default() {
         let name = name.to_string_lossy();
         let Some(package) = name.strip_suffix(".list") else { continue };
-        let list = root.read(&format!("{info}/{name}")).unwrap_or_default();
-        String::from_utf8_lossy(&list).lines().for_each(|path| visit(package, None, path));
+        let list = root.read(&format!("{DPKG_LISTS}/{name}")).unwrap_or_default();
+        if may_have(&list) {
+            String::from_utf8_lossy(&list).lines().for_each(|path| visit(package, None, path));
+        }
     }
     for list in APK {
         let list = root.read(list).unwrap_or_default();
@@ -104,22 +116,34 @@ fn each_file(root: &Root, visit: &mut dyn FnMut(&str, Option<&str>, &str)) {
     }
 }
 
-/// Versions of dpkg's packages, also under the name with the machine that some lists have.
-fn dpkg_versions(root: &Root) -> BTreeMap<String, String> {
-    let status = root.read(&format!("{DPKG}/status")).unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
-    let mut versions = BTreeMap::new();
-    for paragraph in status.split("\n\n") {
+/// A package in the list of dpkg.
+#[derive(Clone, Copy, Debug)]
+pub struct DpkgEntry<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// `install ok installed`, where it is.
+    pub status: Option<&'a str>,
+    /// The machine that it is for.
+    pub machine: Option<&'a str>,
+    /// True if those of several machines may be installed at once.
+    pub has_several: bool,
+}
+
+/// The packages in the text of [`DPKG_STATUS`].
+pub fn dpkg_entries(list: &str) -> impl Iterator<Item = DpkgEntry<'_>> {
+    list.split("\n\n").filter_map(|paragraph| {
         let field =
             |name: &str| paragraph.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(": ")?.trim()));
-        if let (Some(name), Some(version)) = (field("Package"), field("Version")) {
-            versions.insert(name.to_owned(), version.to_owned());
-            if let Some(machine) = field("Architecture") {
-                versions.insert(format!("{name}:{machine}"), version.to_owned());
-            }
-        }
-    }
-    versions
+        Some(DpkgEntry {
+            name: field("Package")?,
+            version: field("Version")?,
+            status: field("Status"),
+            machine: field("Architecture"),
+            has_several: field("Multi-Arch") == Some("same"),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -7,15 +7,12 @@ use serde::Serialize;
 
 use crate::{Binary, Depth, Error, Library, Looked, look::words, resolve};
 
-/// A process looked at.
-pub type Loaded = Looked;
-
 /// A library that the environment or `/etc/ld.so.preload` asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Preload {
     /// As it is asked for.
     pub name: String,
-    /// Whether the process has it.
+    /// True if the process has it.
     pub is_loaded: bool,
 }
 
@@ -23,7 +20,7 @@ pub struct Preload {
 ///
 /// # Errors
 /// When it is gone, or may not be looked into, or as [`Binary::read`].
-pub fn process(processes: &Processes, pid: u32, depth: Depth) -> Result<Loaded, Error> {
+pub fn process(processes: &Processes, pid: u32, depth: Depth) -> Result<Looked, Error> {
     let exe = format!("/proc/{pid}/exe");
     let link = processes.path(pid, "exe");
     let path = fs_err::read_link(&link)?.to_string_lossy().into_owned();

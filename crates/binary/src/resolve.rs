@@ -21,16 +21,16 @@ pub struct Library {
     pub name: String,
     /// Where it is; None when it is not found.
     pub path: Option<String>,
-    /// What led there: `RPATH`, `RUNPATH`, `LD_LIBRARY_PATH`, `ld.so.cache`, `default`, `path`, `LD_PRELOAD`, `mapped`.
+    /// Search path that led there: `RPATH`, `RUNPATH`, `LD_LIBRARY_PATH`, `ld.so.cache`, `default`, `path`, `LD_PRELOAD`, `mapped`.
     pub found_by: &'static str,
     /// Its build-id.
     pub build_id: Option<String>,
-    /// What it is, where it could be read.
+    /// Metadata, where it could be read.
     #[serde(skip)]
     pub binary: Option<Binary>,
 }
 
-/// What the loader goes by, on one machine.
+/// Search rules of the loader on one machine.
 pub struct Loader<'a> {
     root: &'a Root,
     cache: BTreeMap<String, Vec<String>>,

@@ -6,7 +6,7 @@ use crate::{Depth, Looked};
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is a fact of a recording: it is read from headers alone.
+    /// True if it is a fact of a recording: it is read from headers alone.
     pub is_fact: bool,
     /// Its text; None where it is unknown.
     pub of: fn(&Looked) -> Option<String>,
@@ -141,5 +141,5 @@ pub fn facts(looked: &Looked) -> Vec<(&'static str, String)> {
     FIELDS.iter().filter(|field| field.is_fact).filter_map(|field| Some((field.name, (field.of)(looked)?))).collect()
 }
 
-/// How much of a file must be read for its facts.
+/// Depth of reading that facts need.
 pub const FACTS: Depth = Depth::Quick;

@@ -18,11 +18,11 @@ pub enum Remote {
     Peer(Box<dyn Peer>),
 }
 
-/// What an address needs besides.
+/// Inputs that an address needs besides: a clock, a token.
 pub struct Wants {
     /// The time.
     pub now: fn() -> Micros,
-    /// What a server is shown.
+    /// Token for a server.
     pub token: Option<String>,
 }
 

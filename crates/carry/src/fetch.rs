@@ -11,7 +11,7 @@ use crate::{CarryError, Place};
 /// Bytes that are read at a time.
 const AT_ONCE: usize = 64 << 10;
 
-/// How long a place may take.
+/// Timeouts of a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// How long nothing may come, and nothing be taken.
@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// What comes of a file.
+/// Body of a file that is fetched.
 pub struct Body {
     /// Its bytes.
     pub reader: Box<dyn Read>,

@@ -30,10 +30,10 @@ const CUT: [io::ErrorKind; 2] = [io::ErrorKind::BrokenPipe, io::ErrorKind::Conne
 /// The silence that ends a connection while a server imports: it may take five minutes for that.
 const SILENCE: Duration = Duration::from_secs(330);
 
-/// What a server is sent, and what it answers, at [`Server::EXCHANGE`].
+/// Request and answer of [`Server::EXCHANGE`].
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Exchange {
-    /// What the store has.
+    /// Offer of the store.
     #[serde(flatten)]
     pub offer: Offer,
     /// Fields of labels that both sides have changed.

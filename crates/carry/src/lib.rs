@@ -36,7 +36,7 @@ pub use place::Place;
 pub use pull::{Pulled, pull};
 pub use push::{Pushed, push};
 
-/// How a transfer goes on.
+/// Options of a transfer.
 pub struct Transfer<'a> {
     /// Only reports what would be done.
     pub dry_run: bool,

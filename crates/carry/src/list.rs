@@ -10,7 +10,7 @@ const ROOT: &[u8] = b"ListBucketResult";
 pub(crate) struct Listing {
     /// Keys and sizes.
     pub objects: Vec<(String, u64)>,
-    /// What asks for the next page.
+    /// Continuation token of the next page.
     pub next: Option<String>,
 }
 

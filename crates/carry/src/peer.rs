@@ -19,7 +19,7 @@ const ARCHIVE_BYTES: u64 = 32 << 20;
 /// Runs of one archive.
 const ARCHIVE_RUNS: usize = 200;
 
-/// What a store offers.
+/// Offer of a store: ids and checksums of its runs, and labels.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Offer {
     /// Its runs.
@@ -147,14 +147,7 @@ pub(crate) fn push(
     if transfer.dry_run {
         return Ok(pushed);
     }
-    let (mut done, mut bytes) = (0, 0);
-    for some in archives(&new) {
-        let ids: Vec<RunId> = some.iter().map(|(id, _)| id.clone()).collect();
-        send(store, peer, &ids)?;
-        done += some.len();
-        bytes += some.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        (transfer.watch)(done, new.len(), bytes);
-    }
+    each_archive(&new, transfer, |ids| send(store, peer, ids))?;
     if !labels.is_empty() {
         pushed.conflicts = peer.merge(&labels)?;
     }
@@ -201,17 +194,29 @@ pub(crate) fn pull(
     if transfer.dry_run {
         return Ok(pulled);
     }
-    let (mut done, mut bytes) = (0, 0);
-    for some in archives(&new) {
-        let ids: Vec<RunId> = some.iter().map(|(id, _)| id.clone()).collect();
-        let archive = peer.give(&ids)?;
-        store.import_archive(archive, &ArchiveLimits::default())?;
-        done += some.len();
-        bytes += some.iter().map(|(_, bytes)| bytes).sum::<u64>();
-        (transfer.watch)(done, new.len(), bytes);
-    }
+    each_archive(&new, transfer, |ids| {
+        store.import_archive(peer.give(ids)?, &ArchiveLimits::default())?;
+        Ok(())
+    })?;
     pulled.conflicts = merge(store, &labels)?;
     Ok(pulled)
+}
+
+/// Carries runs, an archive after the other, and reports each.
+fn each_archive(
+    runs: &[(RunId, u64)],
+    transfer: &Transfer<'_>,
+    mut carry: impl FnMut(&[RunId]) -> Result<(), CarryError>,
+) -> Result<(), CarryError> {
+    let (mut done, mut bytes) = (0, 0);
+    for some in archives(runs) {
+        let ids: Vec<RunId> = some.iter().map(|(id, _)| id.clone()).collect();
+        carry(&ids)?;
+        done += some.len();
+        bytes += some.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        (transfer.watch)(done, runs.len(), bytes);
+    }
+    Ok(())
 }
 
 /// Runs in the order of their ids, as many as go into one archive.

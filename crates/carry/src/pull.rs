@@ -20,7 +20,7 @@ const AT_ONCE: usize = 32;
 const PACKING: &str = "compacted/manifest.json";
 const PACKING_BYTES: u64 = 64 << 20;
 
-/// What a pull did, or would do.
+/// Result of a pull, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pulled {
     /// Runs that were here already.

@@ -24,7 +24,7 @@ const STATE_BYTES: u64 = 64 << 20;
 /// Folders of small files that may change, besides labels.
 const SMALL: &[&str] = &["questions", "questions/.kept", "formats", "findings", "studies"];
 
-/// What a push did, or would do.
+/// Result of a push, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Runs that were there already.

@@ -40,7 +40,8 @@ fn causes(changes: &InRange, markdown: bool) -> String {
     let bullet = if markdown { "* " } else { "  " };
     let line =
         |cause: &fenxi_compare::Cause| format!("{bullet}change: {}: {}\n", cause.title, print::visible(&cause.message));
-    changes.causes.iter().skip(1).map(line).collect()
+    let named = changes.answer().and_then(|answer| answer.finding);
+    changes.causes.iter().filter(|cause| Some(&cause.finding) != named.as_ref()).map(line).collect()
 }
 
 /// The main results of one run: throughput and latency of a load, or elapsed time and CPU time of a command. Empty where it has

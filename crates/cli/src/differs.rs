@@ -60,7 +60,7 @@ fn before(engine: &Engine, range: &str, entry: &RunEntry) -> Result<Option<InRan
 /// A run that cannot be read.
 pub fn between(engine: &Engine, first: &Group, second: &Group, form: Form) -> Result<String, CompareError> {
     let ([baseline], [run]) = (first.runs.as_slice(), second.runs.as_slice()) else { return Ok(String::new()) };
-    let found = InRange::against(engine, &run.id, &baseline.id, SHOWN)?;
+    let found = InRange::between(engine, &run.id, &baseline.id, SHOWN)?;
     let json = |cause: &Cause| {
         let mut line = json!(cause);
         line["is"] = line["kind"].take();

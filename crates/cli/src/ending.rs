@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, io, process::ExitCode};
 
+use clap::error::ErrorKind;
 use fenxi_sys::signal::{self, Signal};
 
 use crate::{overview, print};
@@ -47,6 +48,24 @@ fn of_broken_pipe() -> ExitCode {
     ExitCode::from(128 + Signal::PIPE.as_raw() as u8)
 }
 
+/// Commands of other programs, and what does the same here.
+const ELSEWHERE: [(&str, &str); 14] = [
+    ("diff", "fenxi compare A B"),
+    ("ls", "fenxi runs"),
+    ("ps", "fenxi runs"),
+    ("log", "fenxi runs"),
+    ("history", "fenxi runs"),
+    ("top", "fenxi watch pstime 1"),
+    ("stat", "fenxi record -- COMMAND"),
+    ("run", "fenxi record -- COMMAND"),
+    ("profile", "fenxi record -s +profile"),
+    ("query", "fenxi sql STATEMENT"),
+    ("delete", "fenxi store rm RUN"),
+    ("remove", "fenxi store rm RUN"),
+    ("benchmark", "fenxi study PLAN.toml"),
+    ("view", "fenxi show RUN"),
+];
+
 /// Ends with the message about a command line that is not obeyed: one that asks for help, or a wrong one. It may name
 /// what others wrote (files that a shell has found), so that only its visible words are printed.
 pub fn of_words(words: &[OsString], error: &clap::Error) -> ExitCode {
@@ -56,6 +75,12 @@ pub fn of_words(words: &[OsString], error: &clap::Error) -> ExitCode {
     let page = again.as_ref().unwrap_or(error).render();
     if error.use_stderr() {
         print::usage(&page);
+        let command = || ELSEWHERE.iter().find(|(name, _)| words.get(1).is_some_and(|word| word == name));
+        if error.kind() == ErrorKind::InvalidSubcommand
+            && let Some((name, ours)) = command()
+        {
+            print::message(&format!("`{name}` of other programs is `{ours}` here"));
+        }
         return code;
     }
     of(print::help(&page).map(|()| code))

@@ -47,7 +47,7 @@ pub fn fenxi() -> ExitCode {
 }
 
 /// Tools that this program is when it is called by their names, through links.
-const TOOLS: [&str; 7] = ["mpstat", "nicstat", "pstime", "util", "memstat", "dbstat", "tamp"];
+const TOOLS: [&str; 9] = ["mpstat", "nicstat", "pstime", "util", "memstat", "dbstat", "tamp", "lsync", "Lsync"];
 
 /// The command line as it is now called, and a hint at what changed of it; called as `nicstat` it is that of `fenxi watch nicstat`.
 fn arguments() -> (Vec<OsString>, Option<String>) {

@@ -199,9 +199,12 @@ fn of_file(from: u64) -> io::Result<Vec<u8>> {
 /// Whether a command line runs one of the programs that are read.
 fn is_read(command: &[OsString]) -> bool {
     let name = |word: &OsString| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
-    let mut names = command.iter().map(|word| name(word).unwrap_or_default());
-    let Some(first) = names.next() else { return false };
-    READ.contains(&&*first) || WRAPPERS.contains(&&*first) && names.any(|name| READ.contains(&&*name))
+    let names: Vec<_> = command.iter().map(|word| name(word).unwrap_or_default()).collect();
+    // Of our own commands, `load run` is such a program.
+    let is_load = |at: usize| names[at] == "fenxi" && names[at + 1..].starts_with(&["load".into(), "run".into()]);
+    let is_read = |at: usize| READ.contains(&&*names[at]) || is_load(at);
+    let Some(first) = names.first() else { return false };
+    is_read(0) || WRAPPERS.contains(&&**first) && (1..names.len()).any(is_read)
 }
 
 #[cfg(test)]
@@ -216,10 +219,21 @@ mod tests {
             "/usr/bin/wrk -d 5 http://h/",
             "sudo -u postgres pgbench shop",
             "taskset -c 0 timeout 9 fio a.fio",
+            "nice /opt/fenxi load run postgres:///shop -w tpcb_like",
         ] {
             assert!(is_read(line), "{line}");
         }
-        for line in ["man pgbench", "sh -c pgbench", "less wrk", "grep pgbench x", "vim fio", "", "dd if=/dev/zero"] {
+        let others = [
+            "man pgbench",
+            "sh -c pgbench",
+            "less wrk",
+            "grep pgbench x",
+            "vim fio",
+            "",
+            "dd if=/dev/zero",
+            "fenxi load",
+        ];
+        for line in others {
             assert!(!is_read(line), "{line}");
         }
     }

@@ -134,10 +134,15 @@ fn form_of_answer(words: &mut Vec<OsString>, range: std::ops::Range<usize>) -> O
     Some(hint(&format!("-o {form}"), &format!("-f {form}")))
 }
 
+/// Forms that no `-f` meant before there was another option of its name.
+const FORMS_SINCE: [&str; 2] = ["junit", "openmetrics"];
+
 /// `compare -f` is `compare --force`, unless a form follows.
 fn force(words: &mut [OsString], range: std::ops::Range<usize>) -> Option<String> {
-    let is_form =
-        |at: usize| words.get(at + 1).and_then(|word| word.to_str()).is_some_and(|word| FORMS.contains(&word));
+    let is_form = |at: usize| {
+        let next = words.get(at + 1).and_then(|word| word.to_str());
+        next.is_some_and(|word| FORMS.iter().chain(&FORMS_SINCE).any(|form| *form == word))
+    };
     let at = range.into_iter().find(|at| words[*at] == "-f" && !is_form(*at))?;
     words[at] = "--force".into();
     Some(hint("-f", "--force"))

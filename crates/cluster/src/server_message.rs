@@ -85,7 +85,8 @@ mod tests {
         let text = shown(raw, "SELECT * FROM proces");
         assert!(text.starts_with("[TABLE_OR_VIEW_NOT_FOUND] The table or view `proces` cannot be found."), "{text}");
         assert!(
-            text.contains("line 1 | SELECT * FROM proces\n") && text.ends_with("did you mean `process`?"),
+            text.contains("line 1 | SELECT * FROM proces\n")
+                && text.ends_with("did you mean `process`, `gpu_process`?"),
             "{text}"
         );
         assert!(!text.contains("Project") && !text.contains("Search path"), "{text}");

@@ -31,7 +31,7 @@ FROM fenxi_runs";
 pub(crate) struct Tables<'a> {
     pub store: &'a Store,
     pub cluster: &'a ClusterOptions,
-    /// Whether the server finds the column `run` in the names of folders, as Spark does.
+    /// True if the server finds the column `run` in the names of folders, as Spark does.
     pub is_spark: bool,
 }
 

@@ -5,7 +5,7 @@ use fenxi_store::Store;
 
 use crate::{CompareError, Rank, Representative, Room, average::Member, windows::choose};
 
-/// What becomes of runs that lie much farther from the others than usual.
+/// Treatment of outlier runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outliers {
     /// They count.
@@ -28,15 +28,21 @@ pub struct Averaging {
 }
 
 impl Averaging {
-    /// Chooses among `runs`, and `window` of each.
+    /// Chooses among `runs`, and `window` of each; their statistics are read within `room`.
     ///
     /// # Errors
-    /// When there are fewer than two runs, or one cannot be read or has no such window.
-    pub fn of(store: &Store, runs: &[RunId], window: &str, outliers: Outliers) -> Result<Averaging, CompareError> {
+    /// When there are fewer than two runs, one cannot be read or has no such window, or there is no room for their statistics.
+    pub fn of(
+        store: &Store,
+        runs: &[RunId],
+        window: &str,
+        outliers: Outliers,
+        room: Room,
+    ) -> Result<Averaging, CompareError> {
         if runs.len() < 2 {
             return Err(CompareError::TooFew(runs.len()));
         }
-        let found = Representative::of(store, runs, window, Room::default())?;
+        let found = Representative::of(store, runs, window, room)?;
         let is_out = |rank: &Rank| outliers == Outliers::LeaveOut && rank.outlier;
         let mut kept: Vec<&Rank> = found.runs.iter().filter(|rank| !is_out(rank)).collect();
         kept.sort_by_key(|rank| !rank.representative);

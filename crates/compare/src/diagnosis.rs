@@ -12,17 +12,17 @@ use serde::Serialize;
 
 use crate::{CompareError, Part, Split, times::times, unknown};
 
-/// What is known of runs, the answer first.
+/// Diagnosis of runs: the answer, findings, and splits of time.
 pub struct Diagnosis {
     /// The bottleneck, or that none is seen.
     pub answer: Answer,
-    /// What was found: causes before symptoms, what explains most first.
+    /// Findings: causes before symptoms, ordered by the share they explain.
     pub found: Vec<Found>,
-    /// Whether a run has several hosts, so that sentences must name theirs.
+    /// True if a run has several hosts, so that sentences must name theirs.
     pub several_hosts: bool,
 }
 
-/// What an answer names.
+/// Kind of answer: bottleneck, symptom, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Names {
@@ -39,11 +39,11 @@ pub enum Names {
 /// One sentence that names the bottleneck, and what is behind it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Answer {
-    /// What it names.
+    /// Kind of answer.
     pub names: Names,
     /// The sentence.
     pub text: String,
-    /// What was seen, and what would show more.
+    /// Evidence, and what to record for more.
     pub detail: String,
     /// The finding that it is taken from.
     pub finding: Option<String>,
@@ -65,9 +65,29 @@ impl Diagnosis {
         let several_hosts =
             runs.iter().any(|run| engine.store().run(run).is_ok_and(|entry| entry.manifest.hosts.len() > 1));
         let split = times.iter().find_map(|(_, of)| of.split.as_ref());
-        let answer = answer(engine, scope, &found, split, several_hosts)?;
+        let mut answer = answer(engine, scope, &found, split, several_hosts)?;
+        if !answer.text.contains(ON_CPU) && !answer.detail.contains(ON_CPU) {
+            let functions = on_cpu(engine, scope, several_hosts)?;
+            answer.detail =
+                [answer.detail, functions].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+        }
         Ok(Diagnosis { answer, found, several_hosts })
     }
+}
+
+/// How the sentence begins that names functions and system calls.
+const ON_CPU: &str = "On CPU: ";
+
+/// Where CPU time goes, of each host that has stacks: what every answer ends in.
+fn on_cpu(engine: &Engine, scope: &Scope, several_hosts: bool) -> Result<String, QueryError> {
+    let Some(run) = scope.runs.iter().flatten().next() else { return Ok(String::new()) };
+    let culprits = engine.culprits(&["function"], scope)?;
+    let hosts = &engine.store().run(run)?.manifest.hosts;
+    let of = |host: &String| {
+        let sentence = culprits.first()?.sentence(&run.to_string(), Some(host))?;
+        Some(if several_hosts { format!("{host}: {sentence}.") } else { format!("{sentence}.") })
+    };
+    Ok(hosts.iter().filter_map(of).collect::<Vec<_>>().join(" "))
 }
 
 /// How much `names` account for: of the latency, of the service where a queue before it is a good part of the latency, or of the
@@ -171,7 +191,7 @@ fn most_of(split: &Split) -> Option<String> {
             Some(part) if part.name == RESIDUAL => {
                 format!("{times}; for what the command waited, `fenxi trace profile -- COMMAND` shows.")
             }
-            Some(part) => format!("{times}, {} of it {}.", percent(share(part)), part.name),
+            Some(part) => format!("{times}, {} {}.", part.name, percent(share(part))),
             None => format!("{times}."),
         });
     }

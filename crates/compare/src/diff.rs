@@ -28,7 +28,7 @@ pub struct FactDiff {
     pub name: String,
     /// Only what differs, with a little of what is around it.
     pub lines: Vec<DiffLine>,
-    /// What it is in each group; None where no run has it.
+    /// Value in each group; None where no run has it.
     pub values: [Option<String>; 2],
 }
 

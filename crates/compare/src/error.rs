@@ -64,6 +64,14 @@ pub enum CompareError {
         /// Results that both have.
         known: Vec<String>,
     },
+    /// Runs are to be judged by batches, and none names its batch.
+    #[error("no run of `{group}` has the tag `{tag}`, which names its batch; `fenxi runs {group}` lists their tags")]
+    NoBatch {
+        /// The group.
+        group: String,
+        /// The tag.
+        tag: String,
+    },
     /// A metric that no run has.
     #[error("no run has the metric `{wanted}`{}", hint_or_all(.wanted.trim_start_matches("result."), .known))]
     NoMetric {
@@ -72,6 +80,11 @@ pub enum CompareError {
         /// Results that the runs have.
         known: Vec<String>,
     },
+    /// Every result is to be followed, and the runs have none.
+    #[error(
+        "none of these runs has a result; `fenxi trend cpu.sys` follows a metric, and `fenxi list tables` lists them"
+    )]
+    NoResults,
     /// A column that the catalogue does not know.
     #[error("table `{table}` has no numeric column `{wanted}`{}", hint_or_all(.wanted, .known))]
     NoColumn {

@@ -46,10 +46,13 @@ pub struct Group {
     /// Labels, parameters and command of its runs; None where they differ in one.
     #[serde(skip)]
     pub settings: BTreeMap<String, Option<String>>,
+    /// Tags of each run, in the same order.
+    #[serde(skip)]
+    pub tags: Vec<BTreeMap<String, String>>,
     /// Plans of statements of observed databases.
     #[serde(skip)]
     pub plans: Plans,
-    /// What is known of each, in the same order.
+    /// Summary of each run, in the same order.
     #[serde(skip)]
     pub summaries: Vec<RunSummary>,
     /// Of each that is a part of a recording without an end, the series of that, in the same order.
@@ -111,8 +114,9 @@ impl Group {
         transactions::add(engine, &parts, &mut summaries)?;
         let plans = plans::of_runs(engine, &parts)?;
         let settings = settings::alike(parts.iter().map(|(entry, _)| entry));
+        let tags = parts.iter().map(|(entry, _)| tags_of(entry)).collect();
         let series = parts.iter().map(|(entry, _)| entry.manifest.tags.get(SERIES).cloned()).collect();
-        Ok((Group { title: selectors.to_owned(), runs, settings, plans, summaries, series, labels }, parts))
+        Ok((Group { title: selectors.to_owned(), runs, settings, tags, plans, summaries, series, labels }, parts))
     }
 }
 
@@ -135,6 +139,12 @@ impl Group {
     }
 }
 
+/// Tags and parameters of a run: a study's runs have parameters.
+fn tags_of(entry: &RunEntry) -> BTreeMap<String, String> {
+    let all = entry.manifest.params.iter().chain(&entry.labels.tags);
+    all.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// The labels of a table whose series are not compared one by one anyway.
 fn labels_of(table: &'static Table) -> impl Iterator<Item = &'static str> {
     let is_chosen = table.shape == Shape::Series && table.keys_are == Keys::Passing;
@@ -155,7 +165,7 @@ pub fn group(store: &Store, selectors: &str) -> Result<Vec<RunId>, CompareError>
 /// Names of runs that are named after others.
 const NAMED: usize = 6;
 
-/// How runs are called, each name once with how often it comes, and the first ones only where there are many.
+/// Names of runs, each once with its count, and only the first ones where there are many.
 pub fn run_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for name in names {

@@ -10,7 +10,7 @@ use crate::{
     wording::{VerdictWord, verdict},
 };
 
-/// What a comparison comes to in one sentence, about the result that counts.
+/// Headline of a comparison: one sentence about the result that counts.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Headline {
     /// The sentence.
@@ -23,15 +23,24 @@ pub struct Headline {
     pub interval: Option<[f64; 2]>,
     /// The p value, adjusted for all results; None where there is no test.
     pub p: Option<f64>,
-    /// What the result comes to.
+    /// Verdict of the result.
     #[serde(serialize_with = "verdict")]
     #[schemars(with = "VerdictWord")]
     pub verdict: Verdict,
 }
 
+/// Unit of replication, counted as n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replicates {
+    /// Runs.
+    Runs,
+    /// Batches of runs: how many more of them would show a smaller change is not computed.
+    Batches,
+}
+
 impl Headline {
     /// Of the result `wanted`, or of the first of `results` of which one direction is good; None where there is none.
-    pub(crate) fn of(results: &[Line], wanted: Option<&str>) -> Option<Headline> {
+    pub fn of(results: &[Line], wanted: Option<&str>, replicates: Replicates) -> Option<Headline> {
         let counts = |line: &&Line| line.means != [0.0, 0.0] && line.better != Better::Neither;
         let line = match wanted {
             Some(name) => results.iter().find(|line| line.column == name),
@@ -40,7 +49,7 @@ impl Headline {
         let is_ratio = line.relative && 1.0 + line.change > 0.0;
         let interval = line.interval.filter(|[low, _]| is_ratio && 1.0 + low > 0.0);
         Some(Headline {
-            text: sentence(line),
+            text: sentence(line, replicates),
             result: line.column.clone(),
             ratio: is_ratio.then_some(1.0 + line.change),
             interval: interval.map(|ends| ends.map(|end| 1.0 + end)),
@@ -50,12 +59,17 @@ impl Headline {
     }
 }
 
-fn sentence(line: &Line) -> String {
+fn sentence(line: &Line, replicates: Replicates) -> String {
     let by = words(&line.column);
     let [a, b] = line.runs;
     match line.verdict {
         Verdict::Same => {
-            format!("A and B are the same by {by}: {}{}{}", change(line, line.change), range(line), could_see(line))
+            format!(
+                "A and B are the same by {by}: {}{}{}",
+                change(line, line.change),
+                range(line),
+                could_see(line, replicates)
+            )
         }
         Verdict::Unclear => {
             let p = line.p.map_or_else(String::new, |p| format!(", {}", p_of(p)));
@@ -63,12 +77,16 @@ fn sentence(line: &Line) -> String {
                 "A and B do not surely differ by {by}: {}{}{p}{}",
                 change(line, line.change),
                 range(line),
-                could_see(line)
+                could_see(line, replicates)
             )
         }
         Verdict::Insufficient => {
             let (more, _) = differs(line);
-            format!("{more} by {by}; {a} v {b} runs are too few to distinguish that from chance")
+            let few = match replicates {
+                Replicates::Runs => format!("{a} v {b} runs"),
+                Replicates::Batches => "batches".to_owned(),
+            };
+            format!("{more} by {by}; {few} are too few to distinguish that from chance")
         }
         Verdict::Better | Verdict::Worse | Verdict::Different => {
             let (more, interval) = differs(line);
@@ -84,7 +102,10 @@ const WANTED: f64 = 0.02;
 const LEVEL: f64 = 0.95;
 
 /// What the comparison would have seen, and what a change of [`WANTED`] takes; nothing where that is unknown.
-fn could_see(line: &Line) -> String {
+fn could_see(line: &Line, replicates: Replicates) -> String {
+    if replicates == Replicates::Batches {
+        return String::new();
+    }
     let [a, b] = line.runs;
     let interval = line.interval.filter(|_| line.relative).map(|[low, high]| Interval { low, high });
     let Some(seen) = interval.and_then(|interval| could_have_seen(interval, (a, b), LEVEL, WANTED)) else {
@@ -201,7 +222,7 @@ mod tests {
     }
 
     fn says(line: Line) -> String {
-        Headline::of(&[line], None).unwrap().text
+        Headline::of(&[line], None, Replicates::Runs).unwrap().text
     }
 
     #[test]
@@ -237,10 +258,10 @@ mod tests {
             line("elapsed", "s", Better::Lower, -0.5, Verdict::Better),
             line("user_time", "s", Better::Lower, -0.2, Verdict::Better),
         ];
-        assert_eq!(Headline::of(&all, None).unwrap().result, "elapsed");
-        assert_eq!(Headline::of(&all, Some("user_time")).unwrap().ratio, Some(0.8));
-        assert_eq!(Headline::of(&all, Some("nothing")), None);
-        assert_eq!(Headline::of(&all[..1], None), None);
+        assert_eq!(Headline::of(&all, None, Replicates::Runs).unwrap().result, "elapsed");
+        assert_eq!(Headline::of(&all, Some("user_time"), Replicates::Runs).unwrap().ratio, Some(0.8));
+        assert_eq!(Headline::of(&all, Some("nothing"), Replicates::Runs), None);
+        assert_eq!(Headline::of(&all[..1], None, Replicates::Runs), None);
     }
 
     #[test]

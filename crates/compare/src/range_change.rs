@@ -2,12 +2,13 @@
 //! is tested; what the changes say together is in findings, and the series are ordered by what can be a cause.
 
 mod causes;
+mod new_problems;
 
 use std::collections::BTreeMap;
 
 use fenxi_analyze::{Bursts, RangeShift, benjamini_hochberg, bursts, range_shift};
 use fenxi_model::RunId;
-use fenxi_query::Engine;
+use fenxi_query::{Engine, NamesCause};
 use fenxi_store::Manifest;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +30,7 @@ const OF_ONE_COLUMN: usize = 6;
 /// Bursts count by no more than this power of two.
 const MOST_POWER: f64 = 4.0;
 
-/// What is different in a time range of a run.
+/// Differences between a time range of a run and the rest of it.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct InRange {
     /// The run.
@@ -46,7 +47,7 @@ pub struct InRange {
     /// The run that it is compared with; None for the rest of the same run.
     #[schemars(with = "Option<String>")]
     pub baseline: Option<RunId>,
-    /// What the changes say together, what explains most first.
+    /// Causes that the changes indicate, the one that explains most first.
     pub causes: Vec<Cause>,
     /// Series that differ: first what cannot follow from less throughput, series of one thing together.
     pub changed: Vec<Change>,
@@ -62,16 +63,16 @@ pub struct Change {
     pub table: &'static str,
     /// The column; `use` of a resource.
     pub column: &'static str,
-    /// What it is about: the values of the table's keys.
+    /// Values of the table's keys.
     pub key: String,
-    /// What it belongs to.
+    /// Section of the report.
     pub section: &'static str,
     /// The unit of the means.
     pub unit: &'static str,
     /// Which direction is good.
     #[schemars(with = "BetterWord")]
     pub better: String,
-    /// What the column means.
+    /// Meaning of the column.
     pub doc: &'static str,
     /// Mean in the range.
     pub inside: f64,
@@ -83,7 +84,7 @@ pub struct Change {
     pub effect: f64,
     /// p, adjusted for the number of series that were looked at.
     pub p: f64,
-    /// Whether it is more than such a series wanders by itself.
+    /// True if it is more than such a series wanders by itself.
     pub sure: bool,
     /// The thing it has in common with others beside it.
     pub thing: String,
@@ -93,7 +94,7 @@ pub struct Change {
     pub bursts: Option<f64>,
 }
 
-/// What several changes say together.
+/// Cause that several changes indicate together.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Cause {
     /// The name of the rule.
@@ -102,10 +103,13 @@ pub struct Cause {
     pub title: String,
     /// It with figures.
     pub message: String,
-    /// What to check or do next.
+    /// Advice: what to check or do next.
     pub advice: String,
-    /// What it is: `problem`, `symptom`, `information`.
+    /// Kind: `problem`, `symptom`, `information`.
     pub kind: String,
+    /// How far its rule names a cause, as its header has it.
+    #[serde(skip)]
+    pub names_cause: NamesCause,
 }
 
 /// A series and how it changed.
@@ -183,7 +187,7 @@ impl InRange {
 
     /// One sentence that names the cause; None where the changes name none.
     pub fn answer(&self) -> Option<Answer> {
-        let first = self.causes.first()?;
+        let first = self.causes.iter().find(|cause| cause.names_cause != NamesCause::No)?;
         let names = match first.kind.as_str() {
             "problem" => Names::Bottleneck,
             "symptom" => Names::Symptom,

@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Something to know before believing a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Reason {
-    /// Whether the comparison has no meaning because of it.
+    /// True if the comparison has no meaning because of it.
     pub refuses: bool,
-    /// What it is.
+    /// Reason in words.
     pub text: String,
 }

@@ -20,13 +20,13 @@ pub struct Rank {
     pub name: String,
     /// How far it is from the representative one, in standard deviations; about 1 is ordinary.
     pub distance: f64,
-    /// Whether it stands for all.
+    /// True if it stands for all.
     pub representative: bool,
-    /// Whether it lies much farther away than the others.
+    /// True if it lies much farther away than the others.
     pub outlier: bool,
 }
 
-/// How the runs of a group lie to each other.
+/// Distances between the runs of a group, and the medoid.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Representative {
     /// The run nearest to all others.

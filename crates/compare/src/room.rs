@@ -27,6 +27,11 @@ impl Room {
         Room { left: engine.answer_bytes().map(|bytes| bytes * ANSWERS), interrupt: Some(engine.interrupt()) }
     }
 
+    /// Room of so many bytes.
+    pub fn of_bytes(bytes: u64) -> Room {
+        Room { left: Some(bytes), interrupt: None }
+    }
+
     /// Whether the statistics, results and facts of a run fit, before they are read.
     pub(crate) fn expect(&self, entry: &RunEntry) -> Result<(), CompareError> {
         let rows: u64 = READ.iter().filter_map(|table| entry.manifest.file(table)).map(|file| file.rows).sum();

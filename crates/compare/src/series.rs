@@ -30,7 +30,7 @@ pub(crate) struct Line {
     pub host: String,
     pub key: String,
     pub values: Vec<Option<f64>>,
-    /// Whether it adds up, so that it is 0 where its table does not mention it.
+    /// True if it adds up, so that it is 0 where its table does not mention it.
     pub is_sum: bool,
 }
 
@@ -187,7 +187,11 @@ fn statement(table: &Table, columns: &[&Column], is_sum: bool, bins: &Bins) -> S
     let whole = if whole.is_empty() { "true".to_owned() } else { whole.join(" AND ") };
     let key = if names.is_empty() { "''".to_owned() } else { format!("concat_ws(' ', {})", names.join(", ")) };
     let value = |column: &Column| match is_sum && adds_up(column) {
-        true => format!("sum({} * fenxi_dt) / any_value(seconds)", quoted(column)),
+        // Rows for everything together are each the sum already: several tools may have written them at the same moment.
+        true => format!(
+            "CASE WHEN any_value(has_whole) THEN wmean({0}, fenxi_dt) ELSE sum({0} * fenxi_dt) / any_value(seconds) END",
+            quoted(column)
+        ),
         false => format!("wmean({}, fenxi_dt)", quoted(column)),
     };
     let each: Vec<String> = columns.iter().enumerate().map(|(i, c)| format!("{} AS v{i}", value(c))).collect();

@@ -8,15 +8,17 @@ use serde::Serialize;
 
 /// The name of a command among settings.
 const COMMAND: &str = "command";
+/// The combination of levels, of a run of a study.
+const CELL: &str = "cell";
 
 /// A label, a parameter, the command or the plan of a statement, which all runs of a group have alike, and those of the other group otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Changed {
     /// Its name; `command` for the command, `plan of STATEMENT: RELATION` for a plan.
     pub name: String,
-    /// What it is in the first group; None where its runs have none.
+    /// Value in the first group; None where its runs have none.
     pub from: Option<String>,
-    /// What it is in the second group.
+    /// Value in the second group.
     pub to: Option<String>,
 }
 
@@ -52,7 +54,7 @@ pub(crate) fn changed(a: &BTreeMap<String, Option<String>>, b: &BTreeMap<String,
     };
     let mut all: Vec<Changed> = names.into_iter().filter(|name| !is_mixed(name)).filter_map(told).collect();
     if all.len() > 1 {
-        all.retain(|change| change.name != COMMAND);
+        all.retain(|change| change.name != COMMAND && change.name != CELL);
     }
     all
 }

@@ -4,19 +4,31 @@ use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Changed, CompareError, FactDiff, Group, Headline, Line, Reason, Split, plans, settings::changed};
+use crate::{
+    Changed, CompareError, FactDiff, Group, Headline, Line, Reason, Replicates, Split, batches::judge_by_batch, plans,
+    settings::changed,
+};
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// A change of less than this share is of no interest.
     pub margin: f64,
-    /// What a transaction is, where metrics are to be costs of one: `result.NAME` or `TABLE.COLUMN`.
+    /// Transaction rate by which metrics are divided, for costs per transaction: `result.NAME` or `TABLE.COLUMN`.
     pub per: Option<&'a str>,
     /// Compare although something forbids it.
     pub force: bool,
     /// The results that count, the first of which the first sentence is about; none for those that matter most anyway.
     pub counts: &'a [Counts],
+    /// The tag that names the batch of a run, where changes are judged by the spread between batches.
+    pub batch: Option<&'a str>,
+}
+
+impl Request<'_> {
+    /// Unit of replication: runs, or batches of them.
+    pub fn replicates(&self) -> Replicates {
+        if self.batch.is_some() { Replicates::Batches } else { Replicates::Runs }
+    }
 }
 
 /// A result that counts.
@@ -48,7 +60,7 @@ impl Counts {
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Request { margin: Settings::default().margin, per: None, force: false, counts: &[] }
+        Request { margin: Settings::default().margin, per: None, force: false, counts: &[], batch: None }
     }
 }
 
@@ -91,13 +103,13 @@ pub struct SideBySide<'g> {
     pub a: &'g Group,
     /// The second one.
     pub b: &'g Group,
-    /// What was changed from one to the other: labels, parameters, the command, plans of statements.
+    /// Settings that differ: labels, parameters, the command, plans of statements.
     pub changed: Vec<Changed>,
-    /// What speaks against comparing them, the worst first.
+    /// Reasons against comparing them, the worst first.
     pub reasons: Vec<Reason>,
-    /// Whether they were not compared because of a reason.
+    /// True if they were not compared because of a reason.
     pub refused: bool,
-    /// What it comes to in one sentence; None when refused, and where no result has a good direction.
+    /// Headline; None when refused, and where no result has a good direction.
     pub headline: Option<Headline>,
     /// By how much they differ; None when refused.
     pub comparison: Option<Comparison>,
@@ -136,10 +148,10 @@ impl<'g> SideBySide<'g> {
         let split = split.and_then(|split| split.unless_idle(of_a.iter().chain(of_b)));
         let per_transaction = request.per.is_some();
         let settings = Settings { margin: request.margin, per_transaction, ..Settings::default() };
-        let mut found = match request.per {
-            None => compare_groups(of_a, of_b, &settings),
-            Some(name) => compare_groups(&costs(of_a, name)?, &costs(of_b, name)?, &settings),
-        };
+        let per = |runs| request.per.map(|name| costs(runs, name)).transpose();
+        let (costs_a, costs_b) = (per(of_a)?, per(of_b)?);
+        let (of_a, of_b) = (costs_a.as_ref().unwrap_or(of_a), costs_b.as_ref().unwrap_or(of_b));
+        let mut found = compare_groups(of_a, of_b, &settings);
         for counts in request.counts {
             let known = || found.results.iter().map(|line| line.metric.column.clone()).collect();
             let Some(place) = found.results.iter().position(|line| line.metric.column == counts.result) else {
@@ -150,14 +162,24 @@ impl<'g> SideBySide<'g> {
                 line.verdict = judge(&line.compared, line.p, line.better, &Settings { margin, ..settings });
             }
         }
+        if let Some(tag) = request.batch {
+            let margin = |name: &str| {
+                let counts = request.counts.iter().find(|counts| counts.result == name);
+                counts.and_then(|counts| counts.margin).unwrap_or(request.margin)
+            };
+            reasons.extend(judge_by_batch(&mut found, (a, of_a), (b, of_b), tag, &settings, margin)?);
+        }
         let lines = |lines: Vec<fenxi_analyze::Line>| lines.into_iter().map(Line::of).collect::<Vec<_>>();
         let (results, mut metrics) = (lines(found.results), lines(found.metrics));
         metrics.sort_by(|x, y| {
             x.place().cmp(&y.place()).then_with(|| x.table.cmp(&y.table)).then(y.weight().total_cmp(&x.weight()))
         });
         let facts = found.facts.into_iter().map(FactDiff::of).collect();
-        let insufficient = insufficient(results.iter().chain(&metrics), settings.alpha);
-        let headline = Headline::of(&results, request.counts.first().map(|counts| counts.result.as_str()));
+        // Too few batches are reported as a reason.
+        let n_too_few = || insufficient(results.iter().chain(&metrics), settings.alpha);
+        let insufficient = if request.batch.is_none() { n_too_few() } else { None };
+        let wanted = request.counts.first().map(|counts| counts.result.as_str());
+        let headline = Headline::of(&results, wanted, request.replicates());
         let comparison = Some(Comparison { results, metrics, facts, insufficient });
         Ok(SideBySide { a, b, changed, reasons, refused: false, headline, comparison, split })
     }

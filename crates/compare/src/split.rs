@@ -21,9 +21,9 @@ pub struct PartChange {
 /// A part of a time. Lists have a place for each group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Part {
-    /// What the time was spent on.
+    /// Name of the part.
     pub name: &'static str,
-    /// What that is, in words.
+    /// Description of the part.
     pub about: &'static str,
     /// Its mean, in the unit of the whole; None where it is unknown and thus in the residual.
     pub means: Vec<Option<f64>>,
@@ -40,7 +40,7 @@ pub struct Part {
 /// A time split into parts that add up to it; the last one is the residual.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Split {
-    /// What is split: `elapsed`, `latency`, `DB time`.
+    /// Quantity that is split: `elapsed`, `latency`, `DB time`.
     pub what: &'static str,
     /// The symbol of the unit of all its numbers.
     pub unit: &'static str,
@@ -48,7 +48,7 @@ pub struct Split {
     pub whole: Part,
     /// The parts.
     pub parts: Vec<Part>,
-    /// What is unknown or doubtful, and how to record it.
+    /// Missing inputs and doubts, with how to record them.
     pub notes: Vec<String>,
     /// Parts that are known to take no time, and thus are not among `parts`.
     #[serde(skip)]
@@ -67,7 +67,7 @@ impl Split {
         Split { what: split.what, unit, whole, parts, notes, absent: split.absent }
     }
 
-    /// Whether it knows any part, and not the whole alone.
+    /// Returns true if it knows any part, and not the whole alone.
     pub fn tells(&self) -> bool {
         let is_known =
             |part: &Part| part.name != RESIDUAL && part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0));
@@ -131,7 +131,7 @@ pub struct Explained {
     pub groups: Vec<Group>,
     /// Their time; None where some run shows neither transactions, a command, nor sessions of a database.
     pub split: Option<Split>,
-    /// What the sessions of their databases were at, where no latency is known.
+    /// Split of DB time, where no latency is known.
     #[serde(skip)]
     pub db_time: Option<Split>,
 }
@@ -165,7 +165,7 @@ impl Explained {
         Ok(Explained { groups, split, db_time })
     }
 
-    /// What findings are ordered by: the latency, or else the time of a database that has something to do.
+    /// Split that orders findings: of the latency, or else of the DB time of a busy database.
     pub fn ranking(&self) -> Option<&Split> {
         let is_busy = |split: &&Split| split.whole.means[0].is_some_and(|sessions| sessions >= LEAST_SESSIONS);
         let latency = self.split.as_ref().filter(|split| split.what == whole::LATENCY);

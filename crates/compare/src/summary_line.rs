@@ -24,7 +24,7 @@ pub struct Line {
     pub better: Better,
     /// Runs of each group that have it.
     pub runs: [usize; 2],
-    /// What stands for each group: its mean, or where a few runs are far off, its median.
+    /// Central value of each group: its mean, or its median where there are outliers.
     #[serde(serialize_with = "centre")]
     #[schemars(schema_with = "centre_schema")]
     pub centre: Centre,
@@ -34,7 +34,7 @@ pub struct Line {
     pub ranges: [[f64; 2]; 2],
     /// The second mean less the first; as a share of the first where `relative`.
     pub change: f64,
-    /// Whether the change is a share: 0.1 is 10 % more.
+    /// True if the change is a share: 0.1 is 10 % more.
     pub relative: bool,
     /// Where the true change is with 95 % probability; None with fewer than two runs in a group.
     pub interval: Option<[f64; 2]>,
@@ -42,13 +42,13 @@ pub struct Line {
     pub effect: f64,
     /// The p value, adjusted for all that was compared beside it; None where there is no test.
     pub p: Option<f64>,
-    /// What it comes to.
+    /// Verdict.
     #[serde(serialize_with = "verdict")]
     #[schemars(with = "VerdictWord")]
     pub verdict: Verdict,
     /// The section of its table, by which metrics are grouped.
     pub group: &'static str,
-    /// What it means; empty for a result.
+    /// Meaning of the metric; empty for a result.
     pub doc: &'static str,
 }
 
@@ -89,7 +89,7 @@ impl Line {
         Unit::from_symbol(&self.unit)
     }
 
-    /// Whether the line has a change.
+    /// Returns true if the line has a change.
     pub fn is_change(&self) -> bool {
         matches!(self.verdict, Verdict::Worse | Verdict::Better | Verdict::Different)
     }

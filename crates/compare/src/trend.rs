@@ -1,8 +1,8 @@
 //! Trend of a metric over runs, with change points.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fenxi_analyze::{Metric, RunSummary, change_points, mean};
+use fenxi_analyze::{Metric, Outcome, RunSummary, Verdict, change_points, mean};
 use fenxi_model::{Better, Micros, RunId, table};
 use fenxi_store::{Store, StoreError, Summary};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::{
     Chosen, CompareError, Room, average,
     summaries::{results_of, series_of},
     windows,
-    wording::{BetterWord, words_of},
+    wording::{BetterWord, VerdictWord, verdict, words_of},
 };
 
 /// Minimum number of runs in which changes are looked for.
@@ -29,6 +29,8 @@ pub struct TrendRequest<'a> {
     pub last: Option<usize>,
     /// The window of each run, see [`windows::choose`].
     pub window: &'a str,
+    /// The tag or parameter that names the batch of a run: each batch is one point, the mean of its runs. None for a point a run.
+    pub batch: Option<&'a str>,
 }
 
 /// One run's value.
@@ -49,10 +51,13 @@ pub struct Point {
     /// The program that was observed; None where no command was.
     #[serde(skip)]
     pub program: Option<String>,
+    /// Runs of which the value is the mean.
+    #[serde(skip)]
+    pub runs: usize,
 }
 
 /// Milliseconds since the epoch, as scripts of pages count them.
-fn milliseconds<S: serde::Serializer>(time: &Micros, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn milliseconds<S: serde::Serializer>(time: &Micros, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_i64(time.0.div_euclid(1000))
 }
 
@@ -66,12 +71,27 @@ pub struct Level {
     pub before: f64,
     /// The mean from here on, as far as the next change.
     pub after: f64,
+    /// Better, worse or different.
+    #[serde(serialize_with = "verdict")]
+    #[schemars(with = "VerdictWord")]
+    pub verdict: Verdict,
+}
+
+impl Level {
+    fn new(at: usize, (before, after): (f64, f64), better: Better) -> Level {
+        let verdict = match (better, after > before) {
+            (Better::Neither, _) => Verdict::Different,
+            (Better::Higher, true) | (Better::Lower, false) => Verdict::Better,
+            _ => Verdict::Worse,
+        };
+        Level { at, before, after, verdict }
+    }
 }
 
 /// A metric over runs, the oldest first.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
-    /// What is followed, as it was asked for.
+    /// Name of the metric, as it was asked for.
     pub metric: String,
     /// The unit, in words; empty for a plain number.
     pub unit: String,
@@ -107,21 +127,46 @@ impl Trend {
                 }
                 Wanted::Series(metric) => value(store, &run.id, metric, request.window, room)?,
             };
-            let is_observed = run.kind != fenxi_store::IMPORT;
-            let program = run.command.first().filter(|_| is_observed).map(|word| base_name(word).to_owned());
-            let name = run.labels.name.filter(|n| !n.is_empty()).unwrap_or_else(|| run.id.to_string());
-            points.extend(value.map(|value| Point { run: run.id, name, start: run.start, value, program }));
+            points.extend(value.map(|value| point(&run, value, request.batch)));
         }
+        let points = by_batch(points);
         if points.is_empty() {
             let known = names.into_iter().collect();
             return Err(CompareError::NoMetric { wanted: request.metric.to_owned(), known });
         }
-        let changes = changes(&points);
-        Ok(Trend { metric: request.metric.to_owned(), unit, better, points, changes })
+        Ok(Trend::new(request.metric.to_owned(), (unit, better), points))
     }
-}
 
-impl Trend {
+    fn new(metric: String, (unit, better): (String, Better), points: Vec<Point>) -> Trend {
+        let changes = changes(&points, better);
+        Trend { metric, unit, better, points, changes }
+    }
+
+    /// Follows every result of the runs, the one that most of them have first.
+    ///
+    /// # Errors
+    /// When a run cannot be read, or none has a result.
+    pub fn all(store: &Store, request: TrendRequest<'_>) -> Result<Vec<Trend>, CompareError> {
+        let mut series: BTreeMap<String, (Outcome, Vec<Batched>)> = BTreeMap::new();
+        for run in runs(store, request)? {
+            for (name, outcome) in results_of(store.results(&run.id)?) {
+                let at = point(&run, outcome.value, request.batch);
+                let (latest, points) = series.entry(name).or_insert_with(|| (outcome.clone(), Vec::new()));
+                *latest = outcome;
+                points.push(at);
+            }
+        }
+        if series.is_empty() {
+            return Err(CompareError::NoResults);
+        }
+        let trend = |(metric, (outcome, points)): (String, (Outcome, Vec<Batched>))| {
+            Trend::new(metric, (outcome.unit, outcome.better), by_batch(points))
+        };
+        let mut all: Vec<Trend> = series.into_iter().map(trend).collect();
+        all.sort_by_key(|trend| std::cmp::Reverse(trend.points.len()));
+        Ok(all)
+    }
+
     /// The runs of each program by themselves, the one with most runs first: a change from one program to another is none of either.
     #[must_use]
     pub fn by_program(self) -> Vec<(Option<String>, Trend)> {
@@ -133,13 +178,45 @@ impl Trend {
             }
         }
         groups.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
-        let (metric, unit, better) = (self.metric, self.unit, self.better);
-        let of = |points: Vec<Point>| {
-            let changes = changes(&points);
-            Trend { metric: metric.clone(), unit: unit.clone(), better, points, changes }
-        };
+        let of = |points| Trend::new(self.metric.clone(), (self.unit.clone(), self.better), points);
         groups.into_iter().map(|(program, points)| (program, of(points))).collect()
     }
+}
+
+/// A point, and the batch of its run where there are batches.
+type Batched = (Option<String>, Point);
+
+/// The point of a run.
+fn point(run: &Summary, value: f64, batch: Option<&str>) -> Batched {
+    let is_observed = run.kind != fenxi_store::IMPORT;
+    let program = run.command.first().filter(|_| is_observed).map(|word| base_name(word).to_owned());
+    let name = run.labels.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| run.id.to_string());
+    let of_batch = batch.map(|tag| {
+        let value = run.labels.tags.get(tag).or_else(|| run.params.get(tag));
+        value.cloned().unwrap_or_else(|| run.id.to_string())
+    });
+    (of_batch, Point { run: run.id.clone(), name, start: run.start, value, program, runs: 1 })
+}
+
+/// The mean of each batch, at the place of its first run; a run of no batch is a point by itself.
+fn by_batch(points: Vec<Batched>) -> Vec<Point> {
+    let (mut merged, mut places) = (Vec::<Point>::new(), BTreeMap::<(String, Option<String>), usize>::new());
+    for (batch, point) in points {
+        // Runs of several programs stay apart.
+        let key = batch.map(|batch| (batch, point.program.clone()));
+        match key.as_ref().and_then(|key| places.get(key)).and_then(|place| merged.get_mut(*place)) {
+            Some(known) => {
+                known.runs += 1;
+                known.value += (point.value - known.value) / known.runs as f64;
+            }
+            None => {
+                let name = key.as_ref().map_or(point.name, |(batch, _)| batch.clone());
+                places.extend(key.map(|key| (key, merged.len())));
+                merged.push(Point { name, ..point });
+            }
+        }
+    }
+    merged
 }
 
 /// The last part of a path.
@@ -173,7 +250,7 @@ fn value(store: &Store, run: &RunId, metric: &Metric, window: &str, room: &Room)
     Ok(metrics.get(metric).copied())
 }
 
-fn changes(points: &[Point]) -> Vec<Level> {
+fn changes(points: &[Point], better: Better) -> Vec<Level> {
     if points.len() < LEAST {
         return Vec::new();
     }
@@ -182,7 +259,7 @@ fn changes(points: &[Point]) -> Vec<Level> {
     let level = |(i, at): (usize, &usize)| {
         let from = if i == 0 { 0 } else { places[i - 1] };
         let to = places.get(i + 1).copied().unwrap_or(values.len());
-        Level { at: *at, before: mean(&values[from..*at]), after: mean(&values[*at..to]) }
+        Level::new(*at, (mean(&values[from..*at]), mean(&values[*at..to])), better)
     };
     places.iter().enumerate().map(level).collect()
 }
@@ -222,6 +299,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn runs_of_a_batch_are_one_point_and_others_stay() {
+        let at = |n: i64, batch: Option<&str>, value: f64| {
+            let run = RunId::parse(&format!("20261128T0744{n:02}-sh-e738")).unwrap();
+            let name = n.to_string();
+            (batch.map(str::to_owned), Point { run, name, start: Micros(n), value, program: None, runs: 1 })
+        };
+        let merged = by_batch(vec![at(1, Some("x"), 1.0), at(2, Some("y"), 5.0), at(3, Some("x"), 3.0)]);
+        let seen: Vec<_> = merged.iter().map(|p| (p.name.as_str(), p.value, p.runs)).collect();
+        assert_eq!(seen, [("x", 2.0, 2), ("y", 5.0, 1)]);
+        assert_eq!(by_batch(vec![at(1, None, 1.0), at(2, None, 1.0)]).len(), 2);
+    }
+
+    #[test]
     fn programs_are_followed_each_by_itself() {
         let point = |n: i64, program: Option<&str>, value: f64| Point {
             run: RunId::parse(&format!("20261128T0744{n:02}-sh-e738")).unwrap(),
@@ -229,6 +319,7 @@ mod tests {
             start: Micros(n),
             value,
             program: program.map(str::to_owned),
+            runs: 1,
         };
         let points: Vec<Point> =
             (0..24)

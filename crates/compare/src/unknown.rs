@@ -19,6 +19,10 @@ const THREADS: &str = "thread_wait";
 const UNEXPLAINED: f64 = 0.25;
 /// From this share on, a wait is what a transaction mostly does.
 const MOSTLY: f64 = 0.4;
+/// Below this share, something is no good part of a time.
+const LITTLE: f64 = 0.1;
+/// How states of the machine's CPUs are named.
+const CPUS: &str = "cpu-";
 /// So many sentences say what is largest.
 const MOST: usize = 3;
 
@@ -54,7 +58,9 @@ pub(crate) fn answer(
     let largest_of = Largest::of(engine, scope)?;
     let unseen = unseen(engine, scope)?;
     let is_whole = unseen.is_empty() && !split.is_some_and(is_unexplained);
-    let state = STATES.iter().find_map(|state| Some((state, largest_of.first(state.kind)?)));
+    let is_of_time = |state: &&State| !state.kind.starts_with(CPUS) || !split.is_some_and(needs_no_cpu);
+    let (of_time, elsewhere): (Vec<&State>, Vec<&State>) = STATES.iter().partition(is_of_time);
+    let state = of_time.into_iter().find_map(|state| Some((state, largest_of.first(state.kind)?)));
     let known = |kinds: &[&str]| kinds.iter().filter_map(|kind| largest_of.sentence(kind)).collect::<Vec<_>>();
     let (held, waited) = (known(&HOLDING), known(&WAITED));
     let is_wait = most.is_some() && split.is_some_and(is_mostly_wait);
@@ -64,10 +70,12 @@ pub(crate) fn answer(
     let users = known(&users);
     let mut largest = if is_whole { [held, users, waited] } else { [waited, held, users] }.concat();
     largest.truncate(MOST);
+    let sentence = |state: &State, first: &str| format!("{first}{}.", largest_of.behind(state).unwrap_or_default());
+    let beside = elsewhere.into_iter().find_map(|state| Some(sentence(state, largest_of.first(state.kind)?)));
     let mut words: Vec<String> = Vec::new();
     let names = if is_whole && state.is_none() && !holds { Names::Nothing } else { Names::Unknown };
     match state {
-        Some((state, first)) => words.push(format!("{first}{}.", largest_of.behind(state).unwrap_or_default())),
+        Some((state, first)) => words.push(sentence(state, first)),
         None if is_whole && !holds => words.push("No bottleneck is seen.".to_owned()),
         None if holds => {}
         None if unseen.len() == PARTS.len() => words.push("Nothing here shows a bottleneck.".to_owned()),
@@ -80,8 +88,16 @@ pub(crate) fn answer(
     }
     let not_seen = (!unseen.is_empty()).then(|| format!("Not seen: {}; `fenxi record` sees them.", unseen.join(", ")));
     let busiest = Some(busiest.to_owned()).filter(|text| !text.is_empty());
-    let detail: Vec<String> = busiest.into_iter().chain(largest).chain(not_seen).collect();
+    let detail: Vec<String> = beside.into_iter().chain(busiest).chain(largest).chain(not_seen).collect();
     Ok(Answer { names, text: words.join(" "), detail: detail.join(" "), finding: None })
+}
+
+/// Whether hardly any of a time is spent on CPUs or waiting for them: then it is not full CPUs that take it.
+fn needs_no_cpu(split: &Split) -> bool {
+    let of_cpus =
+        |part: &&Part| part.name.contains(kind_name::CPU) || part.name == kind_name::RUN_QUEUE || part.name == RESIDUAL;
+    let shares = split.parts.iter().filter(of_cpus).filter_map(|part| part.shares[0]);
+    split.tells() && shares.sum::<f64>() < LITTLE
 }
 
 /// Whether transactions, or sessions, mostly wait for something: then that is the answer, whatever else has room.
@@ -149,7 +165,7 @@ impl Largest {
     /// Who is behind a state: behind CPUs processes alone, anything else in a sentence.
     fn behind(&self, state: &State) -> Option<String> {
         let known = self.known(state.behind)?;
-        if state.kind.starts_with("cpu-") {
+        if state.kind.starts_with(CPUS) {
             let names = known.of(&self.run, None);
             return (!names.is_empty()).then(|| format!(": {}", names.join(", ")));
         }
@@ -177,4 +193,34 @@ fn unseen(engine: &Engine, scope: &Scope) -> Result<Vec<&'static str>, QueryErro
     }
     let is_seen = |part: &str| if part == "waits" { waits } else { seen.lines().any(|line| line == part) };
     Ok(PARTS.into_iter().filter(|part| !is_seen(part)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(what: &'static str, shares: &[(&'static str, f64)]) -> Split {
+        let part = |(name, share): (&'static str, f64)| Part {
+            name,
+            about: "",
+            means: vec![Some(share)],
+            intervals: vec![None],
+            shares: vec![Some(share)],
+            measured: vec![None],
+            change: None,
+        };
+        let parts = shares.iter().copied().map(part).collect();
+        Split { what, unit: "s", whole: part((what, 1.0)), parts, notes: Vec::new(), absent: Vec::new() }
+    }
+
+    #[test]
+    fn a_time_without_cpu_time_is_not_taken_by_full_cpus() {
+        let [user, queue] = [kind_name::USER, kind_name::RUN_QUEUE];
+        let needs_none = |shares: &[(&'static str, f64)]| needs_no_cpu(&split(whole::ELAPSED, shares));
+        assert!(needs_none(&[(user, 0.01), (queue, 0.05), ("sleep", 0.94)]));
+        assert!(!needs_none(&[(user, 0.01), (queue, 0.3), ("sleep", 0.69)]));
+        assert!(!needs_none(&[(user, 0.5), ("sleep", 0.5)]));
+        assert!(!needs_none(&[(user, 0.01), (RESIDUAL, 0.99)]), "what is not known may be a wait for CPUs");
+        assert!(!needs_none(&[(RESIDUAL, 0.0)]));
+    }
 }

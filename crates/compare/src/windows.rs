@@ -86,13 +86,13 @@ pub fn range(entry: &RunEntry, name: &str, from: &str, to: &str) -> Result<Windo
     Ok(Window { name: name.to_owned(), start, end })
 }
 
-/// What was found out about a run's steady part.
+/// Steady state of a run, as detected.
 pub struct Found {
-    /// What it was looked for in, `table.column`.
+    /// Series in which it was detected, `table.column`.
     pub response: String,
     /// The steady part; None when the whole run is it, or none of it.
     pub window: Option<Window>,
-    /// What was found.
+    /// Steady state.
     pub steady: Steady,
 }
 

@@ -58,12 +58,12 @@ pub const ALL: &[&str] = &[
     IDLE,
 ];
 
-/// Whether time in this class is DB time: work that a client waits for.
+/// Returns true if time in this class is DB time: work that a client waits for.
 pub fn is_work(activity: &str) -> bool {
     !matches!(activity, IDLE | IDLE_IN_TRANSACTION | PACING | PROTOCOL)
 }
 
-/// Whether a session of this kind, as it is recorded, works for a client: a client's own, or one that helps it.
+/// Returns true if a session of this kind, as it is recorded, works for a client: a client's own, or one that helps it.
 pub fn is_of_client(kind: &str, has_leader: bool) -> bool {
     kind == "client" || crate::postgres::activity::is_client(kind, has_leader)
 }

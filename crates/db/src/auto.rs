@@ -17,7 +17,7 @@ use fenxi_procfs::{
 /// A server that runs here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What people call it: its kind and its data directory.
+    /// Display name: its kind and its data directory.
     pub name: String,
     /// The URL that leads to it; None when it listens nowhere that this user could see.
     pub url: Option<String>,

@@ -49,7 +49,7 @@ impl Client {
         Ok(Client { source: Source::Server { client, keeping }, database })
     }
 
-    /// What two snapshots say of a database.
+    /// Client that answers from two saved snapshots of a database.
     pub fn of_saved(played: &Arc<Played>, database: &str) -> Client {
         let about = About {
             version: played.first().version.as_str().into(),
@@ -86,7 +86,7 @@ impl Client {
         &self.database
     }
 
-    /// Whether no server answers.
+    /// Returns true if no server answers.
     pub fn is_saved(&self) -> bool {
         matches!(self.source, Source::Saved { .. })
     }
@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// What the user should know of how the connection was made.
+    /// Warnings about the connection: a weak login, no encryption.
     pub fn cautions(&self) -> Vec<String> {
         match &self.source {
             Source::Server { client, .. } => client.cautions().cloned().collect(),
@@ -107,7 +107,7 @@ impl Client {
         }
     }
 
-    /// What it did so far; it outlives the connection.
+    /// Counts of the statements and bytes that it caused, which outlive the connection.
     pub fn tally(&self) -> &Arc<Tally> {
         match &self.source {
             Source::Server { client, .. } => client.tally(),
@@ -218,7 +218,7 @@ impl Client {
         }
     }
 
-    /// How long a message to the server and its answer take; None where that was not kept.
+    /// Measures the round-trip time of a message; None where it was not kept.
     ///
     /// # Errors
     /// When the connection is lost.

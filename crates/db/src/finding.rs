@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use fenxi_wire::client::ClientError;
 
-/// How much of something is seen.
+/// Visibility of something: all, a part, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// All of it.
@@ -32,7 +32,7 @@ impl Seen {
 /// One thing that is read, or that could be.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What it is.
+    /// Description.
     pub what: String,
     /// How much of it is seen.
     pub seen: Seen,
@@ -51,7 +51,7 @@ impl Finding {
     }
 }
 
-/// Asks once, and tells how it went. A lost connection ends the check.
+/// Asks once, and returns how it went. A lost connection ends the check.
 ///
 /// # Errors
 /// When the connection is lost.

@@ -22,7 +22,7 @@ use crate::{moment::Epoch, server::Server};
 /// What is kept of sessions between two ticks of the recorder, in bytes. Ten seconds of 2,000 sessions at work take less.
 const MOST_SESSIONS: u64 = 48 << 20;
 
-/// What the threads of a server and its collector share.
+/// State shared by the threads of a server and its collector.
 pub struct Shared {
     epoch: Epoch,
     rows: Mutex<Rows>,
@@ -36,9 +36,9 @@ pub struct Shared {
     next_stage: Condvar,
     /// What sessions take that were not taken yet, in bytes.
     sessions: AtomicU64,
-    /// Whether it was told that some are left out.
+    /// Whether it was reported that some are left out.
     has_left_out: AtomicBool,
-    /// CPU time of the threads in nanoseconds, as each last told.
+    /// CPU time of the threads in nanoseconds, as each last reported.
     cpu_ns: [AtomicU64; 2],
 }
 
@@ -119,7 +119,7 @@ pub struct Gathering {
     shared: Arc<Shared>,
 }
 
-/// How far a server is when it was waited for.
+/// State of a server after waiting for it.
 pub enum Begun {
     /// Its counters were read for the first time.
     AtWork,
@@ -130,7 +130,7 @@ pub enum Begun {
 }
 
 impl Gathering {
-    /// Begins to connect. A server that answers slowly, or not at all, holds up nobody.
+    /// Begins to connect. A server that answers slowly, or not at all, holds up no other one.
     ///
     /// # Errors
     /// When no thread can be started.

@@ -7,7 +7,7 @@ use std::{
 
 static NAMES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
 
-/// The name under which rows tell of the server whose first process is `pid`; None where it is not asked.
+/// The name under which rows are of the server whose first process is `pid`; None where it is not asked.
 pub fn name_of(pid: u32) -> Option<String> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner).get(&pid).cloned()
 }

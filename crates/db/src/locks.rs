@@ -13,13 +13,13 @@ pub struct Edge {
     pub waiter: i64,
     /// The waiting session; 0 for a prepared transaction.
     pub blocker: i64,
-    /// What is locked.
+    /// Locked object.
     pub lock: Option<String>,
     /// Mode asked for.
     pub mode: Option<String>,
     /// Mode of the blocker.
     pub blocker_mode: Option<String>,
-    /// Whether the blocker holds the lock; otherwise it is ahead in the queue.
+    /// True if the blocker holds the lock; otherwise it is ahead in the queue.
     pub direct: Option<bool>,
     /// Database.
     pub database: Option<String>,
@@ -31,7 +31,7 @@ pub struct Edge {
     pub waited_s: Option<f64>,
 }
 
-/// What is known of a session in the graph.
+/// Session in the blocking graph.
 #[derive(Clone, Debug, Default)]
 pub struct Party {
     /// State.

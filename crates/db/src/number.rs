@@ -40,7 +40,7 @@ impl Number {
         }
     }
 
-    /// How far a counter went from `last` to here; None when it went back.
+    /// Growth of a counter since `last`; None when it went back.
     pub fn since(self, last: Number) -> Option<f64> {
         let grown = match (self, last) {
             (Number::Whole(now), Number::Whole(last)) => now.checked_sub(last)? as f64,

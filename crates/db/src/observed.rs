@@ -17,7 +17,7 @@ const EXAMPLES: (usize, usize) = (500, 16 << 10);
 /// Words that statements begin with which have a plan.
 const PLANNED: &[&str] = &["select", "with", "insert", "update", "delete", "merge", "replace", "values", "("];
 
-/// Whether a statement has a plan.
+/// Returns true if a statement has a plan.
 pub fn is_planned(text: &str) -> bool {
     let text = body(text.trim_start());
     let begins = |word: &&&str| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
@@ -59,12 +59,12 @@ pub struct Heavy {
     pub mean_ms: Option<f64>,
 }
 
-/// What samples and readings of statements know.
+/// Statements as seen by samples and by readings.
 #[derive(Debug, Default)]
 pub struct Observed {
     /// Executions, by digest.
     pub examples: FxHashMap<String, Example>,
-    /// What statements took in the latest interval, until somebody takes it.
+    /// Statements of the latest interval with their cost, until they are taken.
     pub heavy: Option<Vec<Heavy>>,
 }
 
@@ -85,7 +85,7 @@ impl Observed {
         self.examples.get(digest).cloned()
     }
 
-    /// What statements took in the latest interval.
+    /// Sets the statements of the latest interval with their cost.
     pub fn read(&mut self, heavy: Vec<Heavy>) {
         self.heavy = Some(heavy);
     }
@@ -107,7 +107,7 @@ fn has_placeholder(text: &str) -> bool {
     })
 }
 
-/// How often sessions were seen in a statement.
+/// Samples in which sessions executed a statement.
 #[derive(Clone, Debug)]
 pub struct Sampled {
     /// The statement.

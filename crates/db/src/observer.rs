@@ -13,7 +13,7 @@ pub trait Sampler: Send {
     /// When the server refuses, or the connection is lost.
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError>;
 
-    /// Tells what it added to the server's counters, when it does nothing more.
+    /// Reports what it added to the server's counters, when it does nothing more.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -41,7 +41,7 @@ pub trait Poller: Send {
         let _ = what;
     }
 
-    /// Tells what it added to the server's counters, when it does nothing more.
+    /// Reports what it added to the server's counters, when it does nothing more.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -52,13 +52,13 @@ pub trait Poller: Send {
     /// The processes or threads of the sessions that there were at the last poll, on the server's host.
     fn tasks(&self) -> &[Task];
 
-    /// Says that this is the last poll: all is due.
+    /// Announces that this is the last poll: all is due.
     fn hurry(&mut self);
 
-    /// The server's version, as it says it.
+    /// The server's version, as it reports it.
     fn version(&self) -> String;
 
-    /// Asks everything once, and tells how it went.
+    /// Asks everything once, and returns how it went.
     ///
     /// # Errors
     /// When the connection is lost.

@@ -1,11 +1,11 @@
-//! What the kernel says of a server's own processes, where the server runs on this host: time on a CPU and in the run
+//! What the kernel reports of a server's own processes, where the server runs on this host: time on a CPU and in the run
 //! queue. A server knows neither, and samples of its sessions miss most of a busy CPU.
 
 use fenxi_model::{
     Rows,
     catalog::{db_setting, db_wait, metric},
 };
-use fenxi_procfs::{Root, TICK_NS, cgroup, stat};
+use fenxi_procfs::{Root, TICK_NS, cgroup, schedstat, stat};
 use fenxi_wire::{Dialect, host::Listener};
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ pub struct Os {
     listener: Listener,
     root: Root,
     last: FxHashMap<u32, Times>,
-    /// Whom the tasks of `last` worked for.
+    /// For which work the tasks of `last` ran.
     whose: FxHashMap<u32, Whose>,
     /// CPU time of processes of the server that have ended, nanoseconds so far.
     ended_ns: Option<u64>,
@@ -69,7 +69,7 @@ impl Os {
         }
     }
 
-    /// Whether our own session's number, as the server says it, is a process or thread of the one that listens here.
+    /// Whether our own session's number, as the server reports it, is a process or thread of the one that listens here.
     fn check(&self, tasks: &[Task]) -> Option<bool> {
         let own = tasks.iter().find(|task| task.whose == Whose::Own)?.id;
         Some(match self.dialect {
@@ -80,7 +80,7 @@ impl Os {
         })
     }
 
-    /// Which process it is, and in which control group: what a quota holds back is told by that.
+    /// Which process it is, and in which control group: what a quota holds back is known by that.
     fn tell(&self, server: &str, interval: Interval, rows: &mut Rows) {
         let pid = self.listener.pid();
         let groups = self.root.read_text(&format!("/proc/{pid}/cgroup"));
@@ -106,7 +106,7 @@ impl Os {
         Some((stat.child_utime + stat.child_stime) * TICK_NS)
     }
 
-    /// What processes used that were not there any more at the end of an interval, and for whom: those that were there at its
+    /// What processes used that were not there any more at the end of an interval, and for which work: those that were there at its
     /// begin, and those that came within it. A server that is connected to for each statement works in such processes only.
     fn of_ended(&mut self, last: &FxHashMap<u32, Times>) -> (u64, Whose) {
         let now = self.ended_so_far();
@@ -166,7 +166,7 @@ impl Os {
         let (ended_ns, ended_for) = self.of_ended(&last);
         self.whose = tasks.iter().map(|task| (task.id, task.whose)).collect();
         let Some(dt) = interval.dt.filter(|dt| *dt > 0.0 && had_last) else { return };
-        // A kernel without schedstat says nothing.
+        // A kernel without schedstat reports nothing.
         if self.last.is_empty() {
             return;
         }
@@ -206,8 +206,8 @@ impl Os {
 
 /// The first two numbers of a task's schedstat.
 fn times(text: &str) -> Option<Times> {
-    let mut numbers = text.split_ascii_whitespace().map(|number| number.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
+    let [ran, waited, _] = schedstat::times(text)?;
+    Some((ran, waited))
 }
 
 /// Resident pages without those of files and shared memory, of a process' `statm`.

@@ -2,5 +2,5 @@
 
 use rustc_hash::FxHashMap;
 
-/// What our own sessions added to counters, by the text of a row's first column and by what fills a column.
+/// Amounts that our own sessions added to counters, by the text of a row's first column and by the column's origin.
 pub type Own = FxHashMap<String, Vec<(String, f64)>>;

@@ -40,7 +40,7 @@ pub fn console(server: &Server) -> Result<Option<Client>, ServerError> {
     Ok(client.about().version.ends_with(VERSION).then_some(client))
 }
 
-/// What looks at sessions of a pooler: nothing. It shows clients, and not what they wait for in the server.
+/// Sampler of a pooler, which samples nothing: a pooler shows clients, and not their waits in the server.
 pub struct NoSampler;
 
 impl observer::Sampler for NoSampler {

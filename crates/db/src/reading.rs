@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{client::Client, moment::Interval, number::Number, own_amounts::Own};
 
-/// What can fill a column: one of the view's own, or an expression over some of them.
+/// Origin of a column: a column of the view, or an expression over several.
 #[derive(Debug)]
 pub enum From {
     /// A column of the view.
@@ -22,7 +22,7 @@ pub enum From {
     Sql(&'static str, &'static [&'static str]),
 }
 
-/// What becomes of the value of a column.
+/// Conversion of the value of a column.
 #[derive(Debug)]
 pub enum Fill<S> {
     /// A counter, times a factor, per second.
@@ -42,9 +42,9 @@ pub enum Fill<S> {
 /// One column of ours.
 #[derive(Debug)]
 pub struct Column<S> {
-    /// What can fill it, the preferred first.
+    /// Possible origins, the preferred first.
     pub from: &'static [From],
-    /// What becomes of it.
+    /// Conversion.
     pub fill: Fill<S>,
     /// A setting without which the server reports 0 for unknown.
     pub needs: Option<&'static str>,
@@ -96,7 +96,7 @@ pub struct Rules {
     pub needs: Option<&'static str>,
     /// A kind of session without which it has no rows: it is read while there is one.
     pub only_with: Option<&'static str>,
-    /// What is new has begun within the interval: all that it shows is its growth.
+    /// True if a new row began within the interval, so that its whole value is growth.
     pub counts_new: bool,
     /// Rows whose counters did not move are left out, but for the last time.
     pub movers_only: bool,
@@ -129,7 +129,7 @@ pub struct Reading<S: 'static> {
     pub view: &'static str,
     /// When it is read, and how its counters behave.
     pub rules: Rules,
-    /// What is too costly to be asked more often than at the end.
+    /// Query that is too costly for each interval, and runs once at the end.
     pub at_end: Option<AtEnd<S>>,
     /// The FROM clause, with conditions.
     pub from: &'static str,
@@ -145,7 +145,7 @@ pub struct Reading<S: 'static> {
     pub columns: &'static [Column<S>],
 }
 
-/// What a server has: columns of its views, and settings that are on.
+/// Capabilities of a server: columns of its views, and settings that are on.
 #[derive(Debug, Default)]
 pub struct Having {
     /// Columns of each view that there is.
@@ -155,12 +155,12 @@ pub struct Having {
 }
 
 impl Having {
-    /// Whether a view has a column.
+    /// Returns true if a view has a column.
     pub fn has(&self, view: &str, column: &str) -> bool {
         self.views.get(view).is_some_and(|columns| columns.iter().any(|c| c.eq_ignore_ascii_case(column)))
     }
 
-    /// Whether a setting is on.
+    /// Returns true if a setting is on.
     pub fn is_on(&self, setting: &str) -> bool {
         self.on.iter().any(|name| name == setting)
     }
@@ -219,7 +219,7 @@ pub struct About<'a> {
     pub server: &'a str,
     /// The interval since this reading's last time.
     pub interval: Interval,
-    /// Whether it is the last one of a recording.
+    /// True if it is the last one of a recording.
     pub is_last: bool,
 }
 

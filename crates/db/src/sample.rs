@@ -30,7 +30,7 @@ pub struct Session {
     pub application: String,
     /// Address of the client.
     pub client: String,
-    /// What kind of session it is, in the server's words.
+    /// Backend type or command, in the server's words.
     pub kind: String,
     /// State, in the server's words.
     pub state: String,
@@ -44,7 +44,7 @@ pub struct Session {
     pub statement: Option<Arc<Text>>,
     /// Class of its activity.
     pub activity: &'static str,
-    /// Whether a client waits for it: not one of the server's own.
+    /// True if a client waits for it: not one of the server's own.
     pub is_client: bool,
     /// Ages in seconds.
     pub transaction_age_s: Option<f64>,

@@ -25,13 +25,13 @@ use crate::{
 pub const APPLICATION: &str = "fenxi-db";
 /// The database that is the console of a pooler.
 pub(crate) const CONSOLE: &str = "pgbouncer";
-/// How long a login may take.
+/// Timeout of a login.
 pub const LOGIN: Duration = Duration::from_secs(5);
-/// How long a statement of the poller may take. The server is told 2 s; this is when the client gives up by itself.
+/// Timeout of a statement of the poller. The server is given 2 s; this is when the client gives up by itself.
 pub const ANSWER: Duration = Duration::from_secs(3);
 /// The longest message that is taken: texts are cut at the server.
 const LONGEST: usize = 8 << 20;
-/// The most rows of an answer: statements have limits of their own, which a broken server need not keep.
+/// The most rows of an answer: statements have separate limits, which a broken server need not keep.
 const MOST_ROWS: u64 = 100_000;
 /// The most bytes of an answer.
 const MOST_BYTES: u64 = 32 << 20;
@@ -76,7 +76,7 @@ pub struct Server {
     allowance_of_sample: Arc<AtomicU64>,
     /// What a poll may keep.
     kept: u64,
-    /// What the user should know of its logins, and whether they were told.
+    /// What the user should know of its logins, and whether they were reported.
     cautions: Arc<Mutex<BTreeMap<String, bool>>>,
     answers: Answers,
 }
@@ -120,7 +120,7 @@ impl Server {
         Server { answers: Answers::Kept(keeping.clone()), ..Server::of(&self.target, self.product) }
     }
 
-    /// The same server, which says what two snapshots of it say.
+    /// The same server, which answers what two snapshots of it hold.
     pub(crate) fn saved(self, target: Target, played: &Arc<Played>) -> Server {
         let name = played.first().server.clone();
         Server { name, target, answers: Answers::Saved(Arc::clone(played)), ..self }
@@ -131,7 +131,7 @@ impl Server {
         matches!(self.answers, Answers::Saved(_))
     }
 
-    /// Whether answers have to tell everything at once: nothing can be asked later.
+    /// Whether answers have to hold everything at once: nothing can be asked later.
     pub(crate) fn is_asked_once(&self) -> bool {
         !matches!(self.answers, Answers::Given)
     }
@@ -163,7 +163,7 @@ impl Server {
         self.allowance_of_sample.store(KEPT_OF_SAMPLE, Ordering::Relaxed);
     }
 
-    /// What the user should know of how its sessions logged in and was not told yet.
+    /// Takes warnings about logins that were not reported yet.
     pub fn cautions(&self) -> Vec<String> {
         let mut known = self.cautions.lock().unwrap_or_else(PoisonError::into_inner);
         let mut new = Vec::new();
@@ -186,7 +186,7 @@ impl Server {
         &self.name
     }
 
-    /// Whether another one is this one: at the same address, and not the console of a pooler before it.
+    /// Returns true if another one is this one: at the same address, and not the console of a pooler before it.
     pub fn is_same(&self, other: &Server) -> bool {
         self.name == other.name && self.may_be_console() == other.may_be_console()
     }
@@ -231,7 +231,7 @@ impl Server {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Our own sessions of a PostgreSQL. Whoever holds it knows that none of them publishes what it did.
+    /// Our own sessions of a PostgreSQL. Its holder knows that none of them publishes what it did.
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -49,11 +49,11 @@ pub struct Head {
     pub identity: BTreeMap<String, String>,
     /// When its counters began, by view or database.
     pub resets: BTreeMap<String, String>,
-    /// What the snapshot itself added to counters.
+    /// Amounts that the snapshot itself added to counters.
     pub own: Vec<OwnAmount>,
 }
 
-/// What a snapshot itself added to a counter.
+/// Amount that a snapshot itself added to a counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnAmount {
     /// The row of the counter: a database, or empty.
@@ -85,7 +85,7 @@ pub struct Answer {
 /// A snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// What the server is.
+    /// Identity of the server.
     pub head: Head,
     /// Its answers, in the order of the questions.
     pub answers: Vec<Answer>,

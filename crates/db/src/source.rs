@@ -63,7 +63,7 @@ static SPEC: Spec = Spec {
     live: false,
 };
 
-/// How often servers are looked at.
+/// Sampling rate of servers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     /// Looks at sessions per second, 1 to [`MAX_RATE`].

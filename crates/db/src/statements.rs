@@ -18,7 +18,7 @@ use crate::{
 
 /// The most statements of an interval that have their own rows; the rest is added up in one.
 const MOST: usize = 1_000;
-/// How much of a text is asked for, and kept.
+/// Bytes of a text that are requested and kept.
 pub const TEXT: usize = 4096;
 
 /// What texts of statements may take, in bytes.
@@ -43,7 +43,7 @@ pub struct Growing {
     pub factor: f64,
     /// A setting without which 0 means unknown.
     pub needs: Option<&'static str>,
-    /// Whether it is counted by interval, not by second.
+    /// True if it is counted by interval, not by second.
     pub is_count: bool,
 }
 
@@ -98,7 +98,7 @@ impl Text {
     }
 }
 
-/// What an entry grew by.
+/// Growth of an entry between two readings.
 #[derive(Debug)]
 pub struct Grown {
     /// The server's number of the statement; empty when it has none.

@@ -1,15 +1,15 @@
-//! Processes and threads of a server, and whom they work for.
+//! Processes and threads of a server, and for which work they run.
 
 /// A process (PostgreSQL) or thread (MySQL, MariaDB) of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Its number on the server's host.
     pub id: u32,
-    /// Whom it works for.
+    /// For which work it runs.
     pub whose: Whose,
 }
 
-/// Whom a task works for.
+/// For which work a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A client.

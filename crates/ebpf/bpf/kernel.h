@@ -37,6 +37,7 @@ enum bpf_map_type_numbers {
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_LRU_PERCPU_HASH = 10,
 	BPF_MAP_TYPE_LPM_TRIE = 11,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -46,6 +47,7 @@ enum {
 };
 enum {
 	BPF_F_NO_PREALLOC = 1,
+	BPF_F_INNER_MAP = 4096,
 };
 enum {
 	BPF_F_USER_STACK = 256,
@@ -142,6 +144,7 @@ struct seqcount {
 /* `mm_lock_seq` counts changes of the mappings; odd while there is one. */
 struct mm_struct {
 	struct seqcount mm_lock_seq;
+	unsigned long start_code, start_stack;
 } KERNEL;
 
 /* Linux 6.4 to 6.12. */

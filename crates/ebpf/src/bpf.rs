@@ -6,8 +6,8 @@ use std::{
 };
 
 use libbpf_rs::{
-    ErrorKind, Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut, UprobeMultiOpts,
-    UprobeOpts,
+    ErrorKind, Iter, Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
+    UprobeMultiOpts, UprobeOpts,
 };
 use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
@@ -126,7 +126,7 @@ fn place_of(bytes: &[u8], variable: &str) -> Option<(usize, usize)> {
     Some((usize::try_from(symbol.address()).ok()?, usize::try_from(symbol.size()).ok()?))
 }
 
-/// What a variable can be set to.
+/// Type of a variable's value.
 pub trait Setting {
     /// As in memory.
     fn bytes(&self) -> Vec<u8>;
@@ -194,7 +194,10 @@ impl Loaded {
             if !wanted(&name) || is_probe(&section) {
                 continue;
             }
-            let link = program.attach().map_err(|error| refused(&section, &error))?;
+            let link = match program.attach() {
+                Ok(link) => link,
+                Err(error) => attach_by_number(&program, &section).ok_or_else(|| refused(&section, &error))?,
+            };
             self.links.push(link);
         }
         Ok(())
@@ -280,6 +283,19 @@ impl Loaded {
         Ok(())
     }
 
+    /// Runs an iterator's program, which need not be attached, once over all that it iterates over.
+    ///
+    /// # Errors
+    /// When the kernel refuses it.
+    pub fn iterate(&mut self, program: &str) -> Result<(), EbpfError> {
+        let what = || format!("the iterator `{program}`");
+        let link = self.program(program)?.attach().map_err(|error| EbpfError::refused(what(), &error))?;
+        let mut iterator = Iter::new(&link).map_err(|error| EbpfError::refused(what(), &error))?;
+        // It writes nothing; reading is what runs it.
+        let read = std::io::copy(&mut iterator, &mut std::io::sink());
+        read.map(|_| ()).map_err(|error| EbpfError::Refused { what: what(), why: error.to_string() })
+    }
+
     fn program(&self, name: &str) -> Result<ProgramMut<'_>, EbpfError> {
         let found = self.object.progs_mut().find(|program| program.name() == name);
         found.ok_or_else(|| EbpfError::Object { object: self.name, what: format!("program `{name}`") })
@@ -311,9 +327,26 @@ fn pid(of: Option<u32>) -> i32 {
     of.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
 }
 
+/// Attaches to a tracepoint whose number no mounted tracefs shows: a tracefs that is mounted nowhere does. None where that is not
+/// what was lacking, or is refused.
+fn attach_by_number(program: &ProgramMut<'_>, section: &str) -> Option<Link> {
+    let tracepoint = tracepoint_of(section).filter(|_| privileges::without_tracefs().is_some())?;
+    let event = fenxi_source::perf::tracepoint(privileges::number_of(tracepoint)?).ok()?;
+    let link = program.attach_perf_event(event.as_raw_fd()).ok()?;
+    // The link closes the event with itself.
+    let _ = event.into_raw_fd();
+    Some(link)
+}
+
+/// `syscalls/sys_enter_futex` of a section for it.
+fn tracepoint_of(section: &str) -> Option<&str> {
+    let section = section.trim_start_matches('?');
+    section.strip_prefix("tp/").or_else(|| section.strip_prefix("tracepoint/"))
+}
+
 /// A tracepoint that is not found may be one whose number cannot be looked up.
 fn refused(section: &str, error: &libbpf_rs::Error) -> EbpfError {
-    let has_number = section.starts_with("tp/") || section.starts_with("tracepoint/");
+    let has_number = tracepoint_of(section).is_some();
     match privileges::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
         Some(why) => EbpfError::Refused { what: format!("`{section}`"), why },
         None => EbpfError::refused(format!("`{section}`"), error),

@@ -1,6 +1,20 @@
-//! ELF files of programs: addresses to attach probes to.
+//! ELF files of programs: addresses to attach probes to, and how much there is to read.
 
-use object::{Object, ObjectSection, ObjectSegment};
+use object::{
+    Endianness, Object, ObjectSection, ObjectSegment, ReadRef,
+    elf::{FileHeader64, SHT_DYNSYM, SHT_STRTAB, SHT_SYMTAB},
+    read::elf::{FileHeader, SectionHeader},
+};
+
+/// Bytes of symbols and their names, by the headers alone: reading them takes time. 0: it is no 64-bit ELF file.
+pub(crate) fn symbol_bytes<'data>(data: impl ReadRef<'data>) -> u64 {
+    let Ok(header) = FileHeader64::<Endianness>::parse(data) else { return 0 };
+    let Ok(endian) = header.endian() else { return 0 };
+    let Ok(sections) = header.section_headers(endian, data) else { return 0 };
+    let is_meant = |kind: u32| [SHT_SYMTAB, SHT_DYNSYM, SHT_STRTAB].contains(&kind);
+    let sizes = sections.iter().filter(|section| is_meant(section.sh_type(endian)));
+    sizes.fold(0, |sum: u64, section| sum.saturating_add(section.sh_size(endian)))
+}
 
 /// The file offset of an address of a program; None when it is in no loaded part.
 pub(crate) fn file_offset(file: &object::File<'_>, address: u64) -> Option<u64> {

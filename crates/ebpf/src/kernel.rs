@@ -6,7 +6,15 @@ use libbpf_rs::btf::{
     types::{Enum, FuncProto, Ptr, Typedef},
 };
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::EbpfError;
+
+/// Nanoseconds of the clock that programs read (`bpf_ktime_get_ns`).
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
 
 /// Which of these typed tracepoints the kernel does not have.
 ///

@@ -15,6 +15,7 @@
 
 mod bpf;
 pub mod buckets;
+mod budget;
 mod bytes;
 mod check;
 mod cost;
@@ -30,6 +31,7 @@ mod sums;
 pub mod symbols;
 mod syscalls;
 mod tracked;
+mod unwind;
 
 pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
@@ -56,6 +58,9 @@ observers! {
     iopattern,
     biolatency,
     plockstat,
+    contention,
+    cachestat,
+    microstates,
     querystat,
     dbwait,
 }

@@ -7,17 +7,17 @@ use fenxi_source::{Changes, Opt, Options, Source, Spec, Take, Takes};
 
 /// An observer: one in [`crate::OBSERVERS`].
 pub struct Observer {
-    /// What it observes, with all options at their defaults. Its name is the observer's.
+    /// Source with all options at their defaults. Its name is the observer's.
     pub source: &'static dyn Source,
     /// A name that it had before.
     pub formerly: Option<&'static str>,
     /// One line of help.
     pub about: &'static str,
-    /// What people ask who need it, in Markdown: a line of docs/tools/trace.md.
+    /// Question that it answers, in Markdown: a line of docs/tools/trace.md.
     pub question: &'static str,
     /// The text behind the options in its help.
     pub help: &'static str,
-    /// What a command is for that runs meanwhile.
+    /// Role of a command that runs meanwhile.
     pub command: Meanwhile,
     /// Seconds between two frames where nothing else is asked for; None: sums at the end.
     pub interval_s: Option<f64>,
@@ -38,7 +38,7 @@ pub enum Way {
     Probe,
 }
 
-/// What an observer makes of a command that runs meanwhile.
+/// Role of a command that runs during an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meanwhile {
     /// The command and its children are observed, and nothing else.
@@ -54,9 +54,9 @@ pub enum Meanwhile {
 pub struct Setting {
     /// How often sums are shown.
     pub when: When,
-    /// Whether the command line named an interval.
+    /// True if the command line named an interval.
     pub has_interval: bool,
-    /// Whether a command runs meanwhile.
+    /// True if a command runs meanwhile.
     pub has_command: bool,
     /// Columns of the terminal.
     pub width: Option<usize>,
@@ -70,7 +70,7 @@ impl Observer {
         self.source.spec().name
     }
 
-    /// What a command line may say of it. The source takes those that change its rows.
+    /// Options on the command line. The source takes those that change its rows.
     pub fn options(&self) -> &'static [Opt] {
         self.source.options()
     }

@@ -58,5 +58,20 @@ pub(crate) fn without_tracefs() -> Option<String> {
     (!is_there).then(mount)
 }
 
+/// The number of a tracepoint (`syscalls/sys_enter_futex`), from a tracefs of our own that is mounted nowhere; None where the kernel
+/// gives none (before Linux 5.2, or without CAP_SYS_ADMIN).
+pub(crate) fn number_of(tracepoint: &str) -> Option<u64> {
+    use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
+    fsconfig_create(&context).ok()?;
+    let top = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty()).ok()?;
+    let path = format!("events/{tracepoint}/id");
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&top, path, flags, rustix::fs::Mode::empty()).ok()?;
+    let mut text = [0; 32];
+    let n = rustix::io::read(&file, &mut text).ok()?;
+    std::str::from_utf8(text.get(..n)?).ok()?.trim().parse().ok()
+}
+
 /// Where tracefs is, or was before Linux 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];

@@ -153,7 +153,7 @@ pub(crate) struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    /// How many there are.
+    /// Length.
     pub(crate) const fn len(&self) -> u64 {
         self.len
     }

@@ -74,7 +74,7 @@ pub(crate) fn refused_in(sql: &str) -> Option<String> {
 /// What is read from the parser's tree of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// How many statements there are.
+    /// Number of statements.
     pub statements: usize,
     /// Names of the functions that they call.
     pub functions: BTreeSet<String>,

@@ -31,7 +31,7 @@ const LATEST: ABI = ABI::V6;
 pub(crate) struct Confined {
     /// In words.
     pub by: Vec<String>,
-    /// Whether the kernel confines writing to the folder for it.
+    /// True if the kernel confines writing to the folder for it.
     pub may_spill: bool,
 }
 

@@ -19,12 +19,12 @@ use crate::{
     state::{Group, IrqWas, State, ThreadWas, boot},
 };
 
-/// What became of changes, in words: a line for each.
+/// Outcome of changes: a line for each.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was done.
+    /// Changes that were made.
     pub done: Vec<String>,
-    /// What could not be done, and why.
+    /// Changes that failed, with the reason.
     pub failed: Vec<String>,
 }
 

@@ -36,6 +36,30 @@ pub enum Error {
         /// List of CPUs that were asked for.
         wanted: String,
     },
+    /// No network interface has this name.
+    #[error("there is no network interface `{name}`; there are {known}")]
+    NoInterface {
+        /// The name.
+        name: String,
+        /// Those that are there.
+        known: String,
+    },
+    /// No network interface was changed.
+    #[error("there is nothing to undo: nothing is changed by a state in {}", folder.display())]
+    NoNicToUndo {
+        /// Where states are saved.
+        folder: PathBuf,
+    },
+    /// What is to be picked is not there.
+    #[error("there is no {what} {number}; there are {known}")]
+    NoSuch {
+        /// Core, socket or NUMA node.
+        what: &'static str,
+        /// Its number.
+        number: usize,
+        /// List of those that are there.
+        known: String,
+    },
     /// There is a fence around the process.
     #[error("process {pid} is fenced already ({}); undo it first: fenxi fence --undo -p {pid}", path.display())]
     FencedAlready {

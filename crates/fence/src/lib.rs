@@ -1,4 +1,5 @@
-//! CPU isolation at run time: a process is kept on isolated CPUs, and interrupts are routed to other CPUs.
+//! Changes of the machine at run time: a process is kept on isolated CPUs, and interrupts are routed to other CPUs; network interfaces
+//! are set.
 //!
 //! The only part of Fenxi that changes the machine. [`look`] reads and chooses, and changes nothing; [`apply`] saves how
 //! things were before it changes the first of them; [`undo`] restores them from that file, whatever happened meanwhile.
@@ -6,6 +7,8 @@
 mod apply;
 mod error;
 mod machine;
+mod nic;
+mod pick;
 mod plan;
 mod state;
 
@@ -16,6 +19,8 @@ use fenxi_procfs::{Processes, Root, online_cpus};
 pub use apply::Outcome;
 pub use error::Error;
 pub use machine::{Cpus, Irq, Means, Process, Thread};
+pub use nic::{Change, Nic, Setting, apply_nic, interfaces, nic, undo_nic};
+pub use pick::Pick;
 pub use plan::{Move, Plan};
 use state::State;
 pub use state::default_folder;
@@ -27,8 +32,10 @@ pub struct FencePreview {
     pub irqs: Vec<Irq>,
     /// The process that would be fenced.
     pub process: Option<Process>,
-    /// What would be changed; None without a process.
+    /// Planned changes; None without a process.
     pub plan: Option<Plan>,
+    /// Threads of the same cores as the plan's CPUs that are not among them: what runs there shares these cores.
+    pub beside: Cpus,
 }
 
 /// Reads interrupts and the process `pid`, and plans a fence around it on the CPUs `wanted`, or on those that are best.
@@ -36,18 +43,20 @@ pub struct FencePreview {
 ///
 /// # Errors
 /// When the machine cannot be read, there is no such process, or it cannot be fenced on these CPUs.
-pub fn look(root: &Root, pid: Option<u32>, wanted: Option<&Cpus>, watch_s: f64) -> Result<FencePreview, Error> {
+pub fn look(root: &Root, pid: Option<u32>, wanted: Option<&Pick>, watch_s: f64) -> Result<FencePreview, Error> {
     let online = online_cpus(root).ok_or(Error::NoOnline)?;
+    let wanted = wanted.map(|wanted| wanted.cpus(root, &online)).transpose()?;
     let mut irqs = machine::irqs(root)?;
     let mut process = pid.map(|pid| Process::find(root, pid)).transpose()?;
     if root.is_live() {
         machine::watch(root, watch_s, &mut irqs, process.as_mut())?;
     }
     let plan = match &process {
-        Some(process) => Some(Plan::make(process, &irqs, &online, wanted, Means::find(root, process.pid))?),
+        Some(process) => Some(Plan::make(process, &irqs, &online, wanted.as_ref(), Means::find(root, process.pid))?),
         None => None,
     };
-    Ok(FencePreview { irqs, process, plan })
+    let beside = plan.as_ref().map_or_else(Cpus::new, |plan| pick::beside(root, &plan.cpus, &online));
+    Ok(FencePreview { irqs, process, plan, beside })
 }
 
 /// Carries out `plan`: saves how things are in `folder`, then changes them. `report` is given what was changed. When the
@@ -101,7 +110,7 @@ pub fn undo(path: &Path, report: &mut dyn FnMut(&Outcome)) -> Result<bool, Error
     Ok(outcome.failed.is_empty())
 }
 
-/// Whether irqbalance runs, which may move interrupts back.
+/// Returns true if irqbalance runs, which may move interrupts back.
 pub fn irqbalance_runs() -> bool {
     let processes = Processes::of(&Root::live());
     processes.pids().into_iter().any(|pid| processes.comm(pid).as_deref() == Some("irqbalance"))

@@ -160,7 +160,7 @@ pub(crate) fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option
     Ok(())
 }
 
-/// How a process can be kept on some CPUs.
+/// Mechanism that keeps a process on some CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Means {
     /// A new group below its own in the `cpuset` hierarchy of version 1.

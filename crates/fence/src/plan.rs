@@ -4,7 +4,7 @@ use fenxi_model::format_cpus;
 
 use crate::{Cpus, Error, Irq, Means, Process};
 
-/// What would be changed.
+/// Plan of changes to the machine.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Where the process would be kept.

@@ -157,20 +157,25 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files.into_iter().rev().map(|(_, path)| path).collect())
 }
 
+/// Writes a state durably: a reader sees all of it or nothing.
+pub(crate) fn write(state: &impl Serialize, path: &Path) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut text = serde_json::to_vec_pretty(state).map_err(io::Error::from)?;
+    text.push(b'\n');
+    fs::create_dir_all(folder)?;
+    let part = path.with_extension("json.part");
+    let mut file = fs::File::create(&part)?;
+    file.write_all(&text)?;
+    file.sync_all()?;
+    fs::rename(&part, path)?;
+    fs::File::open(folder)?.sync_all()?;
+    Ok(())
+}
+
 impl State {
-    /// Writes it durably: a reader sees all of it or nothing.
+    /// Writes it durably.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        let mut text = serde_json::to_vec_pretty(&Saved { format: FORMAT, state: self }).map_err(io::Error::from)?;
-        text.push(b'\n');
-        fs::create_dir_all(folder)?;
-        let part = path.with_extension("json.part");
-        let mut file = fs::File::create(&part)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&part, path)?;
-        fs::File::open(folder)?.sync_all()?;
-        Ok(())
+        write(&Saved { format: FORMAT, state: self }, path)
     }
 
     /// Reads it back.

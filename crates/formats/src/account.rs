@@ -35,7 +35,7 @@ pub struct RowRead {
     pub line: u64,
     /// Its table.
     pub table: &'static Table,
-    /// Whether it is an average since boot.
+    /// True if it is an average since boot.
     pub since_boot: bool,
     /// The format that read it.
     pub format: &'static str,
@@ -49,13 +49,13 @@ impl RowRead {
         format!("{}{}", if self.since_boot { "boot." } else { "" }, self.table.name)
     }
 
-    /// What it says: its cells without time, interval and host.
+    /// Cells of the row without time, interval and host.
     pub fn says(&self) -> impl Iterator<Item = &(&'static str, Value)> {
         self.cells.iter().filter(|(name, _)| self.table.columns[..N_COMMON].iter().all(|common| common.name != *name))
     }
 }
 
-/// What a format makes of a text.
+/// Result of reading a text with a format: rows, notes and counts.
 #[derive(Debug)]
 pub struct Account {
     /// The lines.
@@ -75,7 +75,7 @@ impl Account {
     }
 }
 
-/// Reads `content` by `format`, and says what becomes of each line.
+/// Reads `content` by `format`, and reports what becomes of each line.
 pub fn account(format: &AnyFormat, content: &[u8], hints: Hints) -> Account {
     let overrun_s = overrun(format, &mut Input::of(content.to_vec()), &hints);
     let follow = Follow::default();

@@ -38,7 +38,7 @@ pub trait OwnFormat: Debug + Send + Sync {
     }
 }
 
-/// What a store's format is.
+/// Description of a format that belongs to a store.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Its name for `import --as`: its file's, without the ending.
@@ -47,15 +47,15 @@ pub struct About {
     pub file: String,
     /// BLAKE3 of its file, so that it is known which version of it read an input.
     pub digest: String,
-    /// What it reads, in one line.
+    /// Summary in one line.
     pub summary: String,
     /// The tables that it fills; none for a program, which may fill any.
     pub tables: Vec<&'static Table>,
     /// A few lines of such a text; may be empty.
     pub example: String,
-    /// Whether it is a program.
+    /// True if it is a program.
     pub is_program: bool,
-    /// Whether it recognises its texts; else it reads those that it is named for.
+    /// True if it recognises its texts; else it reads those that it is named for.
     pub recognises: bool,
     /// The shipped format that it replaces where both recognise a text.
     pub instead_of: Option<String>,
@@ -91,7 +91,7 @@ impl AnyFormat {
         }
     }
 
-    /// What it is, if it is a store's.
+    /// Description, if it is a store's format.
     pub fn own(&self) -> Option<&About> {
         match self {
             AnyFormat::Shipped(_) | AnyFormat::Hosts(_) => None,
@@ -109,7 +109,7 @@ impl AnyFormat {
         own.iter().map(|format| format.about())
     }
 
-    /// Whether a part of an input may be read beforehand, to learn from it. A program reads an input once, and whole.
+    /// Returns true if a part of an input may be read beforehand, to learn from it. A program reads an input once, and whole.
     pub fn surveys(&self) -> bool {
         self.own().is_none_or(|about| !about.is_program)
     }

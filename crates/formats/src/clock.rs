@@ -153,7 +153,7 @@ impl Relative {
         })
     }
 
-    /// As [`Relative::new`], where the tool's own head says the date `date`: from its begin, unless the file was last written then.
+    /// As [`Relative::new`], where the tool's own header has the date `date`: from its begin, unless the file was last written then.
     pub fn on(date: Option<Date>, out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
         match Relative::begin_of(date, out) {
             Some(start) => Relative::since(start, out, interval_s),
@@ -161,7 +161,7 @@ impl Relative {
         }
     }
 
-    /// As [`Relative::elapsed`], where the tool's own head says the date.
+    /// As [`Relative::elapsed`], where the tool's own header has the date.
     pub fn elapsed_on(date: Option<Date>, out: &mut Out<'_>) -> Relative {
         match Relative::begin_of(date, out) {
             Some(start) => Relative { start, interval_s: 1.0, samples: 0 },

@@ -70,7 +70,7 @@ impl CpuMean {
         }
     }
 
-    /// How many CPUs were added since the last row was written.
+    /// Number of CPUs added since the last row.
     pub fn cpus(&self) -> u32 {
         self.cpus
     }

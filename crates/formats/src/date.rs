@@ -113,7 +113,7 @@ pub struct Ctime<'a> {
     pub when: DateTime,
     /// The zone's abbreviation (`PDT`), if any.
     pub zone: Option<&'a str>,
-    /// What follows in the text.
+    /// Rest of the text.
     pub rest: &'a str,
 }
 

@@ -6,7 +6,7 @@ use super::{Format, Head, Sure, document::is_document, formats};
 const QUOTED: &str = "quoted";
 
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
-/// nobody claims it.
+/// no format claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
     if is_document(head.text) {
         return of_document(head);
@@ -15,7 +15,7 @@ pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
 }
 
 /// All formats that claim `head`, the surest first. A document that quotes what tools print is no tool's own, and a source is
-/// nobody's.
+/// of no format.
 pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     if is_document(head.text) {
         return of_document(head).map(|format| (Sure::Certain, format)).into_iter().collect();
@@ -31,7 +31,7 @@ pub(crate) fn of_document(head: &Head<'_>) -> Option<&'static Format> {
     format(QUOTED).filter(|quoted| (quoted.sniff)(head) == Sure::Certain)
 }
 
-/// The first of those that are surest of what is no document. Nobody is asked after one that is certain: the others would have
+/// The first of those that are surest of what is no document. No format is asked after one that is certain: the others would have
 /// to be surer.
 pub(crate) fn surest(head: &Head<'_>, asked: impl Iterator<Item = &'static Format>) -> Option<(Sure, &'static Format)> {
     let mut best: Option<(Sure, &'static Format)> = None;

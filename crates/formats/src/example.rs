@@ -7,7 +7,7 @@ use fenxi_model::catalog::sched;
 
 use super::{Clock, Family, Format, Head, Input, Out, Splitter, Sure, Ticker, civil_date, civil_time, number};
 
-/// What this file reads.
+/// Importer for queuelog of the print server.
 pub static FORMAT: Format = Format {
     name: "queuelog",
     summary: "queuelog of the print server",

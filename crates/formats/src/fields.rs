@@ -13,6 +13,15 @@ pub struct Fields<'a> {
     ranges: &'a [(u32, u32)],
 }
 
+/// Cuts the next word off a text; None where there is none.
+pub(crate) fn next_word<'l>(text: &mut &'l str) -> Option<&'l str> {
+    let rest = text.trim_start();
+    let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
+    let (word, rest) = rest.split_at(end);
+    *text = rest;
+    Some(word).filter(|word| !word.is_empty())
+}
+
 impl Splitter {
     /// The fields of `line`: the words between runs of blanks.
     pub fn blanks<'a>(&'a mut self, line: &'a str) -> Fields<'a> {
@@ -92,12 +101,12 @@ fn blanks_of(word: u64, after_blank: bool) -> u64 {
 }
 
 impl<'a> Fields<'a> {
-    /// How many there are.
+    /// Length.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Whether the line was blank.
+    /// Returns true if the line was blank.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

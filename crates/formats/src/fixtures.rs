@@ -27,12 +27,17 @@ pub(crate) fn read_with(format: &'static Format, bytes: &[u8], hints: Hints) -> 
 pub(crate) fn read_any(format: &AnyFormat, bytes: &[u8], hints: Hints) -> Read {
     let mut text = String::new();
     let overrun_s = overrun(format, &mut Input::new(bytes), &hints);
-    let hints = Hints { overrun_s: Some(overrun_s), ..hints };
-    let mut input = Input::new(bytes);
-    let mut out = Out::new(format.name(), hints, |rows, boot| render(rows, boot, &mut text));
-    format.read(&mut input, &mut out);
-    let tally = out.finish();
+    let tally =
+        pass(format, bytes, Hints { overrun_s: Some(overrun_s), ..hints }, |rows, boot| render(rows, boot, &mut text));
     Read { text, tally }
+}
+
+/// Hands the rows that `bytes` give to `take`.
+fn pass(format: &AnyFormat, bytes: &[u8], hints: Hints, take: impl FnMut(&mut Rows, bool)) -> Tally {
+    let mut input = Input::new(bytes);
+    let mut out = Out::new(format.name(), hints, take);
+    format.read(&mut input, &mut out);
+    out.finish()
 }
 
 /// Takes all rows out as text.
@@ -115,7 +120,7 @@ fn every_fixture_is_recognised_and_gives_its_rows() {
             wrong.push(format!("{name}: {} could not be read:{}", read.tally.notes, &notes[..notes.len().min(400)]));
         }
         for (table, _) in &read.tally.tables {
-            let told = format.tables.iter().any(|t| t.name == *table);
+            let told = format.tables().iter().any(|t| t.name == *table);
             if !told && !matches!(*table, "metric" | "event" | "text" | "result") {
                 wrong.push(format!("{name}: fills {table}, which the format does not declare"));
             }
@@ -138,8 +143,8 @@ fn names_are_unique_and_examples_are_their_own() {
     let mut seen = std::collections::BTreeSet::new();
     for format in formats() {
         assert!(seen.insert(format.name), "{} twice", format.name);
-        assert!(!format.name.contains('_') && format.summary.len() > 10, "{}", format.name);
-        assert_eq!(detect(&Head { text: format.example }).map(|f| f.name), Some(format.name), "its example");
+        assert!(!format.name.contains('_') && format.summary().len() > 10, "{}", format.name);
+        assert_eq!(detect(&Head { text: format.example() }).map(|f| f.name), Some(format.name), "its example");
     }
 }
 
@@ -166,10 +171,13 @@ fn damaged_fixtures_are_read_without_a_panic() {
 
 #[test]
 fn every_format_survives_every_other_formats_text() {
-    let all = fixtures();
+    let mut all = fixtures();
+    all.dedup_by_key(|(format, _, _)| format.name);
+    let hints = Hints { default_host: "fixture".to_owned(), ..Hints::none("file") };
     for format in formats() {
         for (_, _, bytes) in &all {
-            read(format, &bytes[..bytes.len().min(6000)]);
+            let drop_them = |rows: &mut Rows, _| rows.tables_mut().for_each(|table| drop(table.take()));
+            pass(&format.into(), &bytes[..bytes.len().min(6000)], hints.clone(), drop_them);
         }
     }
 }

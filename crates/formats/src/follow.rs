@@ -1,6 +1,6 @@
 //! Which line of an input each row came from: for who writes a format and wants to see what becomes of each line.
 //!
-//! An [`Input`](crate::Input) says at which line it is, an [`Out`](crate::Out) notes that with each row. Nobody else pays for it.
+//! An [`Input`](crate::Input) reports at which line it is, an [`Out`](crate::Out) notes that with each row. It costs nothing otherwise.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,13 +16,13 @@ pub struct Origin {
     pub line: u64,
     /// Its table.
     pub table: &'static Table,
-    /// Whether it is an average since boot.
+    /// True if it is an average since boot.
     pub since_boot: bool,
     /// The format that read it.
     pub format: &'static str,
 }
 
-/// What an input and an output tell each other. Clones are one and the same.
+/// State shared by an input and an output that are followed. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Follow {
     at: Rc<Cell<u64>>,

@@ -5,9 +5,9 @@ use crate::terminal::is_screens;
 /// A kind of file that is not read, by what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// What it is, as `a recording of perf`.
+    /// Description, such as `a recording of perf`.
     pub what: &'static str,
-    /// What prints it as text that can be imported; empty where nothing does.
+    /// Command that prints it as text that can be imported; empty where there is none.
     pub way_out: &'static str,
 }
 
@@ -56,7 +56,7 @@ fn is_binary(byte: u8) -> bool {
     matches!(byte, 0x00..=0x06 | 0x0e..=0x1a | 0x1c..=0x1f)
 }
 
-/// What a file is that begins with `head`, all of a short one; None for text.
+/// Recognises a binary file by its first bytes; None for text.
 pub fn foreign(head: &[u8]) -> Option<Foreign> {
     if head.is_empty() {
         return Some(Foreign { what: "an empty file", way_out: "" });

@@ -5,17 +5,19 @@ use fenxi_model::Table;
 use super::{Input, Out};
 
 /// One format that can be imported.
+///
+/// What a described one is, is in its description, which is read when it is asked for: the fields are empty then.
 pub struct Format {
     /// Its name for `import --as`; also its module's name and its fixtures' folder, with `-` for `_`.
     pub name: &'static str,
     /// Which tools and options print it, in one line.
-    pub summary: &'static str,
+    pub(crate) summary: &'static str,
     /// Where it belongs in listings.
     pub family: Family,
     /// Tables it can fill; anything else it finds goes to `metric`.
-    pub tables: &'static [&'static Table],
+    pub(crate) tables: &'static [&'static Table],
     /// A few lines as the tool prints them.
-    pub example: &'static str,
+    pub(crate) example: &'static str,
     /// Recognises the format from the first kilobytes. Must be quick and must not guess
     /// from words that other tools print too.
     pub sniff: fn(&Head<'_>) -> Sure,
@@ -29,10 +31,7 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// Tables with which a format is listed as one that fills any.
-const ANY: usize = 20;
-
-/// What a format fills, for listings.
+/// Tables that a format fills, for listings.
 #[derive(Clone, Copy, Debug)]
 pub enum Fills {
     /// Only `result` and `metric`.
@@ -41,17 +40,6 @@ pub enum Fills {
     Tables(&'static [&'static Table]),
     /// Too many to list them.
     Any,
-}
-
-impl Format {
-    /// What it fills, besides the `metric` of unknown columns.
-    pub fn fills(&self) -> Fills {
-        match self.tables.len() {
-            0 => Fills::Results,
-            n if n > ANY => Fills::Any,
-            _ => Fills::Tables(self.tables),
-        }
-    }
 }
 
 /// Families of formats, for listings.
@@ -72,7 +60,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// How a listing calls it.
+    /// Title in listings.
     pub fn title(self) -> &'static str {
         match self {
             Family::Linux => "Linux statistics",
@@ -85,7 +73,7 @@ impl Family {
     }
 }
 
-/// How sure a format is that an input is its own.
+/// Confidence of a format that an input is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sure {
     /// It is not.
@@ -123,14 +111,14 @@ impl<'a> Head<'a> {
         self.lines().next().unwrap_or("")
     }
 
-    /// Whether any line, its runs of blanks made single, contains `words`.
+    /// Returns true if any line, its runs of blanks made single, contains `words`.
     pub fn has_words(&self, words: &str) -> bool {
         // Nearly all heads lack one of the words, which is found quickly: every format asks for some.
         let has = |word: &str| memchr::memmem::find(self.text.as_bytes(), word.as_bytes()).is_some();
         words.split(' ').all(has) && self.lines().any(|line| squeeze(line).contains(words))
     }
 
-    /// Whether any line satisfies `test`.
+    /// Returns true if any line satisfies `test`.
     pub fn any(&self, test: impl FnMut(&str) -> bool) -> bool {
         self.lines().any(test)
     }

@@ -1,29 +1,29 @@
-//! What is known about an input besides what stands in it: from the user, from its name, from the file system.
+//! Metadata of an input besides its content: from the user, from its name, from the file system.
 
 use fenxi_model::Micros;
 use jiff::tz::TimeZone;
 
-/// What is known about an input besides its content.
+/// Metadata of an input: file name, host, start time, interval.
 #[derive(Clone, Debug)]
 pub struct Hints {
     /// The input's name, as notes give it.
     pub file: String,
-    /// The host that the user named: it wins over what the content says.
+    /// The host that the user named: it wins over the content.
     pub host: Option<String>,
     /// The host to fall back to: from the file's name, or this machine's.
     pub default_host: String,
-    /// When the observation began, as the user says.
+    /// Start of the observation, as given by the user.
     pub start: Option<Micros>,
-    /// Seconds between two samples, as the user says.
+    /// Seconds between two samples, as given by the user.
     pub interval_s: Option<f64>,
     /// The time zone of times that do not name one.
     pub zone: TimeZone,
     /// When the file was last written.
     pub modified: Option<Micros>,
-    /// By how many seconds what has no times of its own would end after `modified`, did it begin then
-    /// ([`overrun`](crate::overrun)); None where nobody read it before.
+    /// By how many seconds rows without times would end after `modified`, did it begin then
+    /// ([`overrun`](crate::overrun)); None where it was not read before.
     pub overrun_s: Option<f64>,
-    /// What tells its figures from those of other inputs of the run with the same columns; None where there are none.
+    /// Label that distinguishes its figures from other inputs of the run with the same columns; None where there are none.
     pub label: Option<String>,
     /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
     pub mapping: Option<String>,

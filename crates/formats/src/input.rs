@@ -12,7 +12,7 @@ use crate::{
     utf16::{self, Utf16},
 };
 
-/// How much of an input is looked at to recognise its format.
+/// Bytes of an input that recognition reads.
 pub const HEAD_BYTES: usize = 64 << 10;
 /// The longest line that is kept whole; what is beyond is skipped and counted.
 pub const MAX_LINE: usize = 1 << 20;
@@ -143,7 +143,7 @@ impl<'r> Input<'r> {
         false
     }
 
-    /// Tells `follow` which line is read from here on.
+    /// Reports to `follow` which line is read from here on.
     #[must_use]
     pub fn followed(mut self, follow: &Follow) -> Input<'r> {
         self.follow = Some(follow.clone());

@@ -104,7 +104,7 @@ impl<S: ?Sized> Join<S> {
         }
     }
 
-    /// What identifies a row, as metrics have it: `device=vda`; nothing for an empty key.
+    /// Key of a row as metrics have it: `device=vda`; empty for an empty key.
     pub fn label(&self, key: &str) -> String {
         let column = self.key.and_then(|place| self.table.columns.get(place)).filter(|_| !key.is_empty());
         column.map_or(String::new(), |column| format!("{}={}", column.name, key.replace(',', "_")))

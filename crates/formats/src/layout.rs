@@ -20,18 +20,13 @@ pub struct Field {
     counted: bool,
 }
 
+/// A column that is wanted nowhere.
+const NONE: Field =
+    Field { header: "", target: None, scale: 1.0, offset: 0.0, mean_of: &[], metric: None, name: None, counted: false };
+
 /// The column headed `header` is column `place` of `table`.
 pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
-    Field {
-        header,
-        target: Some((table, place.index())),
-        scale: 1.0,
-        offset: 0.0,
-        mean_of: &[],
-        metric: None,
-        name: None,
-        counted: false,
-    }
+    Field { header, target: Some((table, place.index())), ..NONE }
 }
 
 impl Field {
@@ -65,7 +60,7 @@ impl Field {
         self
     }
 
-    /// What the column is headed.
+    /// Title of the column.
     pub const fn header(&self) -> &'static str {
         self.header
     }
@@ -75,28 +70,19 @@ impl Field {
         self.target
     }
 
-    /// What its values are to be multiplied by.
+    /// Factor from the printed unit to the table's.
     pub const fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// What its values are means of, see [`Field::mean_of`].
+    /// Counts whose means its values are, see [`Field::mean_of`].
     pub const fn counts(&self) -> &'static [&'static str] {
         self.mean_of
     }
 
     /// The column headed `header` is a metric in `unit`: no table has it.
     pub const fn metric(header: &'static str, unit: &'static str) -> Field {
-        Field {
-            header,
-            target: None,
-            scale: 1.0,
-            offset: 0.0,
-            mean_of: &[],
-            metric: Some(unit),
-            name: None,
-            counted: false,
-        }
+        Field { header, metric: Some(unit), ..NONE }
     }
 
     /// The unit of the metric that its values become, where they do.
@@ -112,21 +98,12 @@ impl Field {
 
     /// The column headed `header` is column `place` of `table`, a column of numbers.
     pub const fn column(header: &'static str, table: &'static Table, place: usize) -> Field {
-        Field {
-            header,
-            target: Some((table, place)),
-            scale: 1.0,
-            offset: 0.0,
-            mean_of: &[],
-            metric: None,
-            name: None,
-            counted: false,
-        }
+        Field { header, target: Some((table, place)), ..NONE }
     }
 
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, offset: 0.0, mean_of: &[], metric: None, name: None, counted: false }
+        Field { header, ..NONE }
     }
 }
 
@@ -140,7 +117,7 @@ pub struct Layout {
     columns: usize,
     tables: Vec<(&'static Table, Vec<Target>)>,
     metrics: Vec<Metric>,
-    /// How many columns are known.
+    /// Number of known columns.
     known: usize,
 }
 
@@ -287,17 +264,17 @@ impl Layout {
         Layout { columns: 0, tables: Vec::new(), metrics: Vec::new(), known: 0 }
     }
 
-    /// How many columns the header has.
+    /// Number of columns of the header.
     pub fn len(&self) -> usize {
         self.columns
     }
 
-    /// Whether the header has no column.
+    /// Returns true if the header has no column.
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
-    /// How many columns are known.
+    /// Number of known columns.
     pub fn known(&self) -> usize {
         self.known
     }

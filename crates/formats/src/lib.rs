@@ -12,7 +12,8 @@ mod any;
 mod clock;
 mod cpu_mean;
 mod date;
-pub mod detect;
+pub mod described;
+mod detect;
 mod document;
 #[cfg(test)]
 mod dressed;
@@ -75,6 +76,7 @@ pub use clock::{Clock, Relative, Ticker};
 pub use cpu_mean::CpuMean;
 pub use date::{Banner, Ctime, banner, civil_date, civil_time, ctime};
 pub use detect::{detect, detect_all, format};
+pub(crate) use fields::next_word;
 pub use fields::{Fields, Splitter};
 pub use foreign::{Foreign, foreign};
 pub use format::{Family, Fills, Format, Head, Sure};

@@ -26,7 +26,7 @@ pub struct Near {
     pub format: &'static str,
     /// Words of it that the text has.
     pub has: Vec<String>,
-    /// What the text lacks, in words.
+    /// Lines or words that the text lacks.
     pub lacks: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
         .own()
         .iter()
         .map(|own| (AnyFormat::Own(own.clone()), own.about().example.clone()))
-        .chain(formats().filter(has_words).map(|format| (AnyFormat::Shipped(format), format.example.to_owned())))
+        .chain(formats().filter(has_words).map(|format| (AnyFormat::Shipped(format), format.example().to_owned())))
         .collect();
     let mut known_by: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, example) in &all {
@@ -69,7 +69,7 @@ pub fn nearest(known: &Formats, head: &Head<'_>, most: usize) -> Vec<Near> {
     near.into_iter().take(most).map(|(_, near)| near).collect()
 }
 
-/// What a text lacks to be recognised as a format, in words; empty where that is not known.
+/// Lines or words that a text lacks to be recognised as the format; empty where that is unknown.
 pub fn lacks(format: &AnyFormat, head: &Head<'_>) -> Vec<String> {
     match format {
         AnyFormat::Shipped(format) => shipped::named(format.name).map_or_else(Vec::new, |own| own.lacks(head)),
@@ -78,7 +78,7 @@ pub fn lacks(format: &AnyFormat, head: &Head<'_>) -> Vec<String> {
     }
 }
 
-/// Whether a format has words of its own: one that carries anything, or the outputs of others, has not.
+/// Whether a format has distinctive words: one that carries anything, or the outputs of others, has not.
 fn has_words(format: &&'static Format) -> bool {
     format.family != Family::Generic && !hosts::FORMATS.iter().any(|other| other.name == format.name)
 }

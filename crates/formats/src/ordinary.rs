@@ -22,7 +22,7 @@ fn claimed(bytes: &[u8]) -> Vec<(Sure, &'static str)> {
     let input = Input::new(bytes);
     let mut claims = detect_all(&Head { text: &input.head() });
     claims.retain(|(_, format)| {
-        format.tables.is_empty() || format.tables.iter().any(|table| !["text", "event"].contains(&table.name))
+        format.tables().is_empty() || format.tables().iter().any(|table| !["text", "event"].contains(&table.name))
     });
     let narrow = Head { text: &input.head() }.first().matches([',', ';', '\t', '|']).count() < 2;
     let shipped = claims

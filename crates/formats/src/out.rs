@@ -63,7 +63,7 @@ pub struct Out<'a> {
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
     dated_by_head: bool,
-    /// What told the time of what has none, where that is not the file's last writing.
+    /// Origin of the time of rows without one, where that is not the file's modification time.
     anchored: Option<&'static str>,
     /// The date of what has none, where other outputs of the input say it.
     dated: Option<Date>,
@@ -144,14 +144,14 @@ impl<'a> Out<'a> {
         self
     }
 
-    /// Tells `follow` which line each row comes from.
+    /// Reports to `follow` which line each row comes from.
     #[must_use]
     pub fn followed(mut self, follow: &Follow) -> Out<'a> {
         self.follow = Some(follow.clone());
         self
     }
 
-    /// What is known besides the content.
+    /// Metadata of the input.
     pub fn hints(&self) -> &Hints {
         &self.hints
     }
@@ -178,7 +178,7 @@ impl<'a> Out<'a> {
         self.lines = lines;
     }
 
-    /// A part of the input, which tells which of its lines is read if the whole does.
+    /// A part of the input, which reports its lines if the whole input does.
     pub(crate) fn part<'r>(&self, part: Input<'r>) -> Input<'r> {
         match &self.follow {
             Some(follow) => part.followed(follow),
@@ -193,7 +193,7 @@ impl<'a> Out<'a> {
         self.lines = Vec::new();
     }
 
-    /// The content says its date, and perhaps a time of day, where most of it has none: what has no date is of that one, unless
+    /// The content has a date, and perhaps a time of day, where most of it has none: what has no date is of that one, unless
     /// the file was last written then.
     pub(crate) fn date_is(&mut self, date: Date, time: Option<Time>) {
         let zone = &self.hints.zone;
@@ -208,7 +208,7 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// What has no times is of the latest time of the rows before it: another part of the input told that.
+    /// Rows without times get the latest time of the rows before them, which another part of the input has.
     pub(crate) fn anchor(&mut self) {
         if self.last.is_some() && !self.timed_by_writing {
             (self.hints.modified, self.hints.overrun_s) = (self.last, Some(0.0));
@@ -268,14 +268,14 @@ impl<'a> Out<'a> {
         self.rows.row(table, t, dt)
     }
 
-    /// Tells where a row of a table comes from.
+    /// Records where a row of a table comes from.
     #[cold]
     fn tell(&self, follow: &Follow, table: usize) {
         let (line, format) = (self.number_of(follow.at()), self.rows.source());
         follow.row(Origin { line, table: TABLES[table], since_boot: self.in_boot, format });
     }
 
-    /// A number without a table of its own. `labels` are `key=value` joined by commas, or empty.
+    /// A number that no table has a column for. `labels` are `key=value` joined by commas, or empty.
     pub fn metric(
         &mut self,
         t: impl Into<Option<Micros>>,
@@ -304,7 +304,7 @@ impl<'a> Out<'a> {
         self.row(&text::TABLE, None, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
     }
 
-    /// A line of a log: which program wrote it, what it says, and how urgent it is in the words of syslog, if that is known.
+    /// A line of a log: the program, the message, and the severity in the words of syslog, if that is known.
     pub fn log(&mut self, t: Micros, program: &str, priority: Option<&str>, message: &str) {
         let mut row = self.row(&event::TABLE, t, None);
         row.str(event::kind, "log").str(event::subject, program).str(event::priority, priority);
@@ -335,7 +335,7 @@ impl<'a> Out<'a> {
         row.str(histogram::labels, Some(labels).filter(|l| !l.is_empty())).str(histogram::unit, unit);
     }
 
-    /// The line `number` could not be read; `why` says what was expected.
+    /// The line `number` could not be read; `why` is what was expected.
     pub fn unknown(&mut self, number: u64, line: &str, why: &str) {
         let quoted: String = line.trim().chars().take(QUOTE).collect();
         let more = if line.trim().chars().nth(QUOTE).is_some() { "…" } else { "" };
@@ -392,7 +392,7 @@ impl<'a> Out<'a> {
         self.lines.get(at).copied().unwrap_or(number)
     }
 
-    /// Something was assumed that neither the content nor the user said; each is kept once.
+    /// Notes an assumption about what neither the content nor the user gave; each is kept once.
     pub fn assume(&mut self, message: &str) {
         let message =
             self.anchored.map_or_else(|| message.to_owned(), |told| message.replace("the file's last writing", told));
@@ -411,7 +411,7 @@ impl<'a> Out<'a> {
         self.dated_by_head = true;
     }
 
-    /// Whether the content named a host so far.
+    /// Returns true if the content named a host so far.
     pub fn names_host(&self) -> bool {
         !self.hosts.is_empty()
     }
@@ -429,7 +429,7 @@ impl<'a> Out<'a> {
         self.modified().map(|end| Micros(end.0.saturating_sub((overrun_s * 1e6).round() as i64)))
     }
 
-    /// Hands on what is left and says what the input gave.
+    /// Hands on the remaining rows and returns the counts of the input.
     pub fn finish(mut self) -> Tally {
         self.close();
         (self.sink)(&mut self.rows, false);
@@ -439,7 +439,7 @@ impl<'a> Out<'a> {
         self.leave().0
     }
 
-    /// Says what the input gave, and gives what is left, for the next input's rows to come behind it.
+    /// Returns the counts of the input, and the remaining rows, for the next input's rows to follow.
     pub fn leave_open(mut self) -> (Tally, Gathered) {
         self.close();
         self.leave()

@@ -5,7 +5,7 @@
 
 use super::{AnyFormat, Hints, Input, Out, Tally};
 
-/// What is known of an input after the first pass; its rows were dropped.
+/// Reads an input once for its time range and counts, and drops its rows.
 pub fn survey(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> Tally {
     let hints = Hints { overrun_s: None, ..hints.clone() };
     let mut out = Out::new(format.name(), hints, |rows, _| rows.clear());

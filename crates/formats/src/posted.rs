@@ -1,9 +1,9 @@
-//! Outputs as people post them, each with what it says: `fixtures/posted/*`, a text and below `==== expected ====` what must be
+//! Outputs as people post them, each with its expected rows: `fixtures/posted/*`, a text and below `==== expected ====` what must be
 //! read from it, or must not.
 //!
 //! `is FORMAT` names the format, or `nothing`. `TABLE  column=value  …` is a row that is there (a value of a time may be cut), `no`
-//! before it one that is not. `n TABLE 3` counts rows, `notes 0` and `notes some` notes, `distinct TABLE column` says that no two
-//! rows have the same. What stands between two blanks is one word.
+//! before it one that is not. `n TABLE 3` counts rows, `notes 0` and `notes some` notes, `distinct TABLE column` requires that no two
+//! rows have the same. Words are separated by blanks.
 
 use std::path::Path;
 

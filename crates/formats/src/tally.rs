@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fenxi_model::Micros;
 
-/// What one input gave.
+/// Counts of one input: rows, notes, lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Rows by table, in the catalogue's order; notes and the since-boot rows are not among them.
@@ -15,17 +15,17 @@ pub struct Tally {
     pub last: Option<Micros>,
     /// Things that could not be read.
     pub notes: u64,
-    /// Things that were assumed because neither the content nor the user said them.
+    /// Things that were assumed because neither the content nor the user gave them.
     pub assumptions: u64,
     /// Rows of the since-boot sample, kept apart.
     pub boot_rows: u64,
-    /// Whether times were taken from the file's last writing.
+    /// True if times were taken from the file's last writing.
     pub timed_by_writing: bool,
-    /// Whether times were counted from the date in the tool's own head.
+    /// True if times were counted from the date in the tool's own head.
     pub dated_by_head: bool,
     /// Hosts that the content names, up to some number of them.
     pub hosts: BTreeSet<String>,
-    /// Whether the content names a host, and has no row before that.
+    /// True if the content names a host, and has no row before that.
     pub names_host_first: bool,
 }
 

@@ -28,13 +28,13 @@ pub struct UnpackBudget<'a> {
     pub members: usize,
     /// Bytes of all these files.
     pub bytes: u64,
-    /// What each archive, of those in others too, may unpack to; None: all of `bytes`.
+    /// Limit of the unpacked size of each archive, nested ones included; None: all of `bytes`.
     pub growth: Option<Growth>,
     /// Whether somebody wants it to end.
     pub stopped: &'a (dyn Fn() -> bool + 'a),
 }
 
-/// How much more something may unpack to than it is: little that unpacks to much is made to be harmful.
+/// Limit of the expansion ratio: small inputs that unpack to much are made to be harmful.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     /// Bytes that anything may unpack to.
@@ -44,7 +44,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// What something of `bytes` may unpack to.
+    /// Limit of the unpacked size for `bytes` of packed data.
     pub fn of(&self, bytes: u64) -> u64 {
         self.bytes.max(bytes.saturating_mul(self.times))
     }

@@ -8,7 +8,7 @@ use fenxi_store::{IMPORT, InputEntry, OpenRun, StoreError};
 
 use crate::{reader_thread, write::format_fact};
 
-/// How an output is read.
+/// Way of reading an output.
 #[derive(Clone, Debug)]
 pub enum Reading {
     /// As the format among these that it looks like, if it looks like any.

@@ -3,7 +3,7 @@
 use fenxi_formats::{Foreign, Tally};
 use fenxi_model::RunId;
 
-/// What one input gave.
+/// Result of one input.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// Its name.
@@ -14,7 +14,7 @@ pub struct Imported {
     pub tally: Tally,
     /// Why it was not read, if it was not.
     pub skipped: Option<String>,
-    /// What it is, where it is no text.
+    /// Kind of binary file, where it is no text.
     pub foreign: Option<Foreign>,
     /// Bytes, unpacked.
     pub bytes: u64,
@@ -32,7 +32,7 @@ impl Imported {
     }
 }
 
-/// What an import gave.
+/// Result of an import.
 #[derive(Debug)]
 pub struct Outcome {
     /// The new run; None when the store already had everything.

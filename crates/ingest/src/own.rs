@@ -31,7 +31,7 @@ const MOST_PROGRAM_BYTES: u64 = 256 << 20;
 /// The longest description, and then some: what is longer is reported by the reader.
 const MOST_TEXT_BYTES: u64 = 2 << 20;
 
-/// Whether programs among a store's formats may be run.
+/// Permission to run programs among a store's formats.
 #[derive(Clone)]
 pub enum Programs {
     /// They may, within limits, until `stopped` is set because no caller waits any more.
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Programs {
 pub struct OwnFormats {
     /// All that can be used.
     pub formats: Formats,
-    /// What is wrong with each file that cannot be.
+    /// Errors of files that could not be read.
     pub wrong: Vec<String>,
 }
 

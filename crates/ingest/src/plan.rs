@@ -7,7 +7,7 @@ use std::{
 
 use fenxi_formats::{AnyFormat, Formats, Head, Hints, Input, foreign};
 use fenxi_model::Micros;
-use fenxi_store::Store;
+use fenxi_store::{GoOn, Store};
 use jiff::tz::TimeZone;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 /// The host of inputs that name none.
 pub(crate) const UNKNOWN_HOST: &str = "unknown";
 
-/// What to import, and what is known about it.
+/// Inputs to import, with hints and labels of the run.
 #[derive(Debug)]
 pub struct Plan {
     /// Where the run is kept.
@@ -51,6 +51,8 @@ pub struct Plan {
     pub force: bool,
     /// Bytes that all packed inputs together may unpack to; None for any number.
     pub most_bytes: Option<u64>,
+    /// Asked while the run is written whether the import may go on; None: to its end.
+    pub go_on: Option<GoOn>,
     /// The time of the import.
     pub now: Micros,
     /// A random number for the run's id.
@@ -79,6 +81,7 @@ impl Plan {
             strict: false,
             force: false,
             most_bytes: None,
+            go_on: None,
             now,
             random,
             shared_endings: OnceLock::new(),

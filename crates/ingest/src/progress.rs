@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How far an import is.
+/// Progress of an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress<'a> {
     /// The input being read.
@@ -11,7 +11,7 @@ pub struct Progress<'a> {
     pub bytes: u64,
     /// Rows so far.
     pub rows: u64,
-    /// Whether everything is read and the run is being written.
+    /// True if everything is read and the run is being written.
     pub sealing: bool,
 }
 

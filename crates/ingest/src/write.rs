@@ -52,10 +52,14 @@ pub(crate) struct Writer<'p> {
 impl<'p> Writer<'p> {
     /// Begins the run.
     pub(crate) fn begin(plan: &'p Plan, shared: &Arc<SharedProgress>) -> Result<Writer<'p>, StoreError> {
+        let mut run = plan.store.begin(begin(plan))?;
+        if let Some(go_on) = &plan.go_on {
+            run.go_on_while(go_on.clone());
+        }
         let mut writer = Writer {
             plan,
             shared: Arc::clone(shared),
-            run: plan.store.begin(begin(plan))?,
+            run,
             default_host: UNKNOWN_HOST.to_owned(),
             raw_names: BTreeSet::new(),
             pack: None,

@@ -26,14 +26,14 @@ pub use util::{Util, UtilOptions};
 
 use fenxi_model::{Micros, Rows};
 
-/// What was sampled at one moment.
+/// Rows of one sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The end of the interval.
     pub t: Micros,
     /// Length of the interval in seconds; of the frame since boot, the time since boot.
     pub dt: f64,
-    /// Whether the rows are averages since the system's boot.
+    /// True if the rows are averages since the system's boot.
     pub since_boot: bool,
     /// The rows of that moment.
     pub rows: &'a Rows,

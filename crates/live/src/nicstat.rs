@@ -59,7 +59,7 @@ impl Throughput {
     }
 }
 
-/// What is shown, and how.
+/// Options of the view.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Columns of interfaces.
@@ -68,27 +68,27 @@ pub struct Options {
     pub parseable: bool,
     /// Utilisation of each direction (`-U`).
     pub by_direction: bool,
-    /// What throughput is counted in.
+    /// Unit of throughput.
     pub throughput: Throughput,
-    /// Whether TCP is shown (`-t`).
+    /// True if TCP is shown (`-t`).
     pub tcp: bool,
-    /// Whether UDP is shown (`-u`).
+    /// True if UDP is shown (`-u`).
     pub udp: bool,
-    /// Whether interfaces without a packet in the interval are left out (`-z`).
+    /// True if interfaces without a packet in the interval are left out (`-z`).
     pub skip_zero: bool,
-    /// Whether loopback is left out (`-n`).
+    /// True if loopback is left out (`-n`).
     pub skip_loopback: bool,
     /// Only these interfaces (`-i`); empty: all.
     pub only: Vec<String>,
     /// Speeds that win over what drivers say (`-S`).
     pub speeds: Vec<Speed>,
-    /// Whether the kinds of bonds, VLANs, bridges and virtual interfaces follow their lines.
+    /// True if the kinds of bonds, VLANs, bridges and virtual interfaces follow their lines.
     pub kinds: bool,
-    /// Whether the first frame's interfaces are only listed (`-l`).
+    /// True if the first frame's interfaces are only listed (`-l`).
     pub list: bool,
-    /// Whether the network stack is shown by CPU.
+    /// True if the network stack is shown by CPU.
     pub softnet: bool,
-    /// Whether drivers' own counters are shown.
+    /// True if drivers' own counters are shown.
     pub drivers: bool,
 }
 

@@ -9,7 +9,7 @@ use fenxi_model::{
 
 use crate::{Frame, View};
 
-/// What a figure is a share of.
+/// Unit of CPU time: percent of all CPUs or of one, or seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Percent of all CPUs together.
@@ -24,7 +24,7 @@ pub enum Scale {
 /// Below this width some columns are left out.
 const NARROW: usize = 76;
 
-/// What lines are ordered by, largest first; ties by number.
+/// Sort key of lines, largest first; ties by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// CPU time, user and system.
@@ -45,7 +45,7 @@ pub enum Order {
 /// Whether a row (process id, user, name, command line) is to be shown.
 pub type Chooses = Box<dyn Fn(Option<i64>, Option<&str>, &str, &str) -> bool>;
 
-/// How it is shown.
+/// Options of the view.
 #[derive(Default)]
 pub struct PstimeOptions {
     /// The unit of figures.

@@ -8,12 +8,12 @@ use fenxi_model::{RowsOf, catalog::cpu_time as c};
 
 use crate::{Frame, View};
 
-/// What is shown.
+/// Options of the view.
 #[derive(Clone, Copy, Debug)]
 pub struct UtilOptions {
     /// A line for each interval.
     pub lines: bool,
-    /// What all intervals come to, after the last one.
+    /// Print totals of all intervals after the last one.
     pub totals: bool,
     /// Lines for each CPU too.
     pub each_cpu: bool,

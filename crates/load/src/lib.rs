@@ -5,6 +5,8 @@
 
 pub mod engine;
 pub mod exposition;
+pub mod fit;
+pub mod net;
 pub mod policy;
 pub mod prepare;
 pub mod random;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use fenxi_wire::{Dialect, ServerError};
 
-/// What follows.
+/// Action after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// The same transaction again, with its own values and its own intended start.
@@ -17,7 +17,7 @@ pub enum Action {
     Stop,
 }
 
-/// What went wrong, as it is counted.
+/// Class of failure, by which failures are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Failure {
     /// The server refused a statement or a login: SQLSTATE and MySQL's number, 0 with PostgreSQL.
@@ -123,7 +123,7 @@ impl Policy {
         Ok(())
     }
 
-    /// What follows from a failure.
+    /// Action after a failure.
     pub fn action(&self, failure: Failure) -> Action {
         let rule = self.rules.iter().rev().find(|(class, _)| class.holds(failure));
         rule.map_or(Action::Ignore, |(_, action)| *action)

@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// How numbers of a range are drawn.
+/// Distribution of random numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// All alike.

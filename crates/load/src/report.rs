@@ -95,7 +95,7 @@ pub struct Summary {
     pub begin_s: f64,
     /// As `begin_s`.
     pub end_s: f64,
-    /// Whether it is not part of the total.
+    /// True if it is not part of the total.
     pub warmup: bool,
     /// Connections that were logged in at its end.
     pub connected: u64,
@@ -166,7 +166,7 @@ impl Summary {
     pub fn line(&self) -> String {
         let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
         let mut line = format!(
-            "[ {:.0}s ] conn: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms): p50 {} p95 {} p99 {} max {} err/s: {:.2} reconn/s: {:.2}",
+            "[ {:.0}s ] conn: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms): mean {} p50 {} p95 {} p99 {} max {} lag {} err/s: {:.2} reconn/s: {:.2}",
             self.end_s,
             self.connected,
             self.transactions_per_s,
@@ -174,16 +174,18 @@ impl Summary {
             self.reads_per_s,
             self.writes_per_s,
             self.others_per_s,
+            ms(self.latency.mean_ms),
             ms(self.latency.p50_ms),
             ms(self.latency.p95_ms),
             ms(self.latency.p99_ms),
             ms(self.latency.max_ms),
+            ms(self.lag.mean_ms),
             self.errors_per_s,
             self.reconnects_per_s,
         );
-        if self.offered_per_s.is_some() {
+        if let Some(offered) = self.offered_per_s {
             // Writing to a string cannot fail.
-            let _ = write!(line, " waiting: {}", self.waiting);
+            let _ = write!(line, " offered: {offered:.2} waiting: {}", self.waiting);
         }
         if self.warmup {
             line.push_str(" warm-up");
@@ -279,6 +281,10 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
         tally.queued_ns.filter(|_| tally.transactions > 0).map(|ns| ns as f64 / 1e9 / tally.transactions as f64);
     add("client_wait_per_transaction", queued, "s", "lower");
     add("client_delay_per_transaction", tally.late_ns().map(|ns| ns / 1e9), "s", "lower");
+    let of = |sum: u64, n: u64| (n > 0).then(|| sum as f64 / n as f64);
+    add("round_trips_per_transaction", of(tally.round_trips, tally.transactions), "", "neither");
+    add("request_bytes", of(tally.message_bytes.0, tally.round_trips), "B", "neither");
+    add("reply_bytes", of(tally.message_bytes.1, tally.round_trips), "B", "neither");
     let server = outcome.server.as_ref();
     let each = |amount: fn(&Usage) -> Option<f64>| server.and_then(|used| used.per_transaction(amount(used)?));
     add("server_cpu_per_transaction", each(|used| Some(used.cpu_s)), "s", "lower");
@@ -289,14 +295,17 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     figures
 }
 
+/// Adds a result to rows.
+pub fn figure(figure: &Figure, rows: &mut Rows) {
+    let mut row = rows.row(&result::TABLE, None, None);
+    row.str(result::name, figure.name.as_str()).f64(result::value, figure.value);
+    row.str(result::unit, Some(figure.unit).filter(|unit| !unit.is_empty()));
+    row.str(result::better, figure.better).str(result::source, GENERATOR);
+}
+
 /// Adds results and histograms of a run to its rows; what casts doubt on them becomes a note.
 pub fn rows(outcome: &Outcome, rows: &mut Rows) {
-    for figure in figures(outcome) {
-        let mut row = rows.row(&result::TABLE, None, None);
-        row.str(result::name, figure.name.as_str()).f64(result::value, figure.value);
-        row.str(result::unit, Some(figure.unit).filter(|unit| !unit.is_empty()));
-        row.str(result::better, figure.better).str(result::source, GENERATOR);
-    }
+    figures(outcome).iter().for_each(|one| figure(one, rows));
     let tally = &outcome.total.tally;
     for (name, latencies) in [("latency_ms", &tally.latency), ("service_ms", &tally.service), ("lag_ms", &tally.lag)] {
         for value in latencies.iter_recorded() {
@@ -436,7 +445,7 @@ pub(crate) mod tests {
         assert!(
             summary
                 .line()
-                .starts_with("[ 4s ] conn: 8 tps: 100.00 qps: 300.00 (r/w/o: 100.00/0.00/200.00) lat (ms): p50 50.0")
+                .starts_with("[ 4s ] conn: 8 tps: 100.00 qps: 300.00 (r/w/o: 100.00/0.00/200.00) lat (ms): mean 50.5")
         );
     }
 

@@ -17,9 +17,9 @@ pub const MAX_JITTER: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}`: {what}")]
 pub struct RateError {
-    /// What was given.
+    /// Text that was given.
     pub text: String,
-    /// What is wrong, and what it can be.
+    /// Message: the problem, and valid values.
     pub what: String,
 }
 
@@ -167,7 +167,7 @@ impl Rate {
     }
 }
 
-/// How starts lie around the rate.
+/// Arrival process: steady or Poisson.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrival {
     /// Evenly, each moved by up to `jitter` of the period either way; at most [`MAX_JITTER`].
@@ -216,7 +216,7 @@ impl Schedule {
         Ok(Schedule::Trace(starts.into_iter().map(|s| ((s - first) * 1e9).round() as u64).collect()))
     }
 
-    /// Whether starts do not depend on the server.
+    /// Returns true if starts do not depend on the server.
     pub fn is_open(&self) -> bool {
         *self != Schedule::Closed
     }

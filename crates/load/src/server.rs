@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_procfs::{USER_HZ, stat::Stat, status};
+use fenxi_procfs::{USER_HZ, schedstat, stat::Stat, status};
 use fenxi_wire::{host::Listener, target::Endpoint};
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ const SHARE_OF_TIME: u32 = 100;
 #[derive(Clone, Debug)]
 pub struct Server(Listener);
 
-/// What a server used while transactions were counted.
+/// CPU time and memory of a server while transactions were counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Usage {
     /// Name of its process.
@@ -91,7 +91,7 @@ impl Server {
                 let thread = format!("/proc/{pid}/task/{tid}");
                 match root.read_text(&format!("{thread}/schedstat")) {
                     Some(text) => {
-                        let read = turn(&text).map(|turn| (tid, turn));
+                        let read = schedstat::times(&text).map(|[_, waited, turns]| (tid, (waited, turns)));
                         turns.iter_mut().for_each(|turns| turns.extend(read));
                     }
                     None if root.exists(&thread) => turns = None,
@@ -175,17 +175,11 @@ impl Meter {
         sample
     }
 
-    /// What was used.
+    /// Use since the start.
     pub fn usage(&self) -> Option<Usage> {
         let (last, transactions) = self.last.as_ref()?;
         Some(usage(self.server.as_ref()?.0.name(), *transactions, self.first.as_ref()?, last))
     }
-}
-
-/// Nanoseconds waited and turns: the second and third number of `schedstat`.
-pub(crate) fn turn(text: &str) -> Option<(u64, u64)> {
-    let mut numbers = text.split_ascii_whitespace().skip(1).map(|n| n.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
 }
 
 #[cfg(test)]

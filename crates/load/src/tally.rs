@@ -114,6 +114,12 @@ pub struct Tally {
     /// Of how many of those it is known how long the answer had been there, and the sum of that, in nanoseconds.
     #[serde(default)]
     pub lates: (u64, u64),
+    /// Times that something was sent to the server, with what was answered to it: round trips.
+    #[serde(default)]
+    pub round_trips: u64,
+    /// Bytes of messages to the server and from it after logins; what TLS adds is not counted.
+    #[serde(default)]
+    pub message_bytes: (u64, u64),
     /// The largest share of its time that a thread was busy.
     pub busiest: f64,
 }
@@ -141,6 +147,8 @@ impl Default for Tally {
             queued_ns: Some(0),
             answers: 0,
             lates: (0, 0),
+            round_trips: 0,
+            message_bytes: (0, 0),
             busiest: 0.0,
         }
     }
@@ -170,7 +178,7 @@ impl Tally {
         }
     }
 
-    /// How long the answers of a transaction had been there before the driver took them, in nanoseconds. None where unknown.
+    /// Delay between the arrival of a transaction's answers and the driver reading them, in nanoseconds. None where unknown.
     pub fn late_ns(&self) -> Option<f64> {
         let (n, sum) = self.lates;
         (n > 0 && self.transactions > 0).then(|| sum as f64 / n as f64 * self.answers as f64 / self.transactions as f64)
@@ -204,6 +212,9 @@ impl Tally {
         self.queued_ns = self.queued_ns.zip(other.queued_ns).map(|(mine, theirs)| mine + theirs);
         self.answers += other.answers;
         self.lates = (self.lates.0 + other.lates.0, self.lates.1 + other.lates.1);
+        self.round_trips += other.round_trips;
+        self.message_bytes =
+            (self.message_bytes.0 + other.message_bytes.0, self.message_bytes.1 + other.message_bytes.1);
         self.busiest = self.busiest.max(other.busiest);
         for (mine, theirs) in
             [(&mut self.latency, &other.latency), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
@@ -231,6 +242,7 @@ mod tests {
         a.waiting = 5;
         (a.queued_ns, b.queued_ns) = (Some(7), Some(3));
         (a.answers, b.answers) = (6, 4);
+        (a.round_trips, b.round_trips, a.message_bytes, b.message_bytes) = (1, 2, (3, 4), (5, 6));
         for ns in [None, Some(3), Some(5)] {
             b.late(ns.map(Duration::from_nanos));
         }
@@ -240,6 +252,7 @@ mod tests {
         a.beside(&b);
         assert_eq!((a.waiting, later.waiting, a.transactions), (8, 3, 2));
         assert_eq!((a.latency.len(), a.error_count(), a.queued_ns), (2, 2, Some(10)));
+        assert_eq!((a.round_trips, a.message_bytes), (3, (8, 10)));
         assert_eq!((a.answers, a.lates, later.late_ns()), (10, (2, 8), Some(4.0 * 10.0 / 2.0)));
         a.beside(&Tally { queued_ns: None, ..Tally::default() });
         assert_eq!(a.queued_ns, None, "of a part it is none of all");

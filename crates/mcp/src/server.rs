@@ -40,11 +40,11 @@ const INSTRUCTIONS: &str = "Performance runs of Linux machines, recorded by Fenx
 pub struct Settings {
     /// The store that is asked.
     pub store: Store,
-    /// What a request may use: memory, time, rows, requests that wait.
+    /// Limits of a request: memory, time, rows, waiting requests.
     pub limits: Limits,
     /// Bytes of an answer's text; what is longer is refused.
     pub answer_bytes: usize,
-    /// Whether questions that runs bring with them are asked.
+    /// True if questions that runs bring with them are asked.
     pub carried: bool,
     /// Takes a line about what went wrong.
     pub log: Box<dyn Fn(&str) + Send + Sync>,

@@ -9,22 +9,22 @@ const LOOKED_AT: usize = 5_000;
 
 /// Up to three of `known` that `name` may have been meant to be, the nearest first.
 ///
-/// Near is what contains `name`, or is away from it by at most a third of its length.
+/// Near is what contains `name`, the shortest first, or is away from it by at most a third of its length.
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let name = name.to_lowercase();
-    let mut close: Vec<(usize, &str)> = Vec::new();
+    let mut close: Vec<(usize, usize, &str)> = Vec::new();
     for candidate in known.into_iter().take(LOOKED_AT) {
         let lower = candidate.to_lowercase();
         let contained = name.len() > 2 && lower.contains(&name);
         let away = edits(&name, &lower);
         let allowed = (name.chars().count().max(candidate.chars().count()) / 3).max(1);
         if contained || away <= allowed {
-            close.push((if contained { 1 } else { away }, candidate));
+            close.push((if contained { 1 } else { away }, away, candidate));
         }
     }
     close.sort_unstable();
     close.dedup();
-    close.into_iter().take(MOST).map(|(_, candidate)| candidate.to_owned()).collect()
+    close.into_iter().take(MOST).map(|(_, _, candidate)| candidate.to_owned()).collect()
 }
 
 /// How many characters must be added, removed, replaced or swapped with their neighbour to make
@@ -53,6 +53,7 @@ mod tests {
         assert_eq!(near("procces", ["process", "cpu", "pressure"]), ["process"]);
         assert_eq!(near("Hot", ["hot-disks", "hottest-cpu", "net"]), ["hot-disks", "hottest-cpu", "net"][..2]);
         assert_eq!(near("hotest-cpu", ["hottest-cpu", "cpu-time", "notes"]), ["hottest-cpu"]);
+        assert_eq!(near("proces", ["gpu_process", "process"]), ["process", "gpu_process"]);
         assert!(near("zzz", ["cpu", "disk"]).is_empty());
     }
 }

@@ -13,7 +13,7 @@ use crate::Type;
 /// the schema of a table that is known only at run time: its columns are numbers, and their types are checked then.
 pub trait AnySchema: fmt::Debug + Send + Sync + 'static {}
 
-/// What a column holds, as a type.
+/// Type of the values in a column.
 pub trait Value: 'static {
     /// How it is stored.
     const TYPE: Type;

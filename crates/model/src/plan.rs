@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 pub struct Node {
     /// How far below the root.
     pub depth: usize,
-    /// What it does, in small letters: `sequential scan`, `hash join`.
+    /// Operation in lower case: `sequential scan`, `hash join`.
     pub what: String,
     /// The table that it reads or changes.
     pub relation: String,

@@ -192,7 +192,7 @@ impl Rows {
         self.tables.iter().flatten().map(|t| t.n_rows()).sum()
     }
 
-    /// Whether no row is gathered.
+    /// Returns true if no row is gathered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

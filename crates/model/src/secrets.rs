@@ -51,14 +51,14 @@ enum Follows {
     OrNext,
 }
 
-/// Whether a setting or variable of this name holds a secret.
+/// Returns true if a setting or variable of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     // The working directory of a shell.
     !matches!(name.as_str(), "pwd" | "oldpwd") && NAMES.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a parameter of a URL of this name holds a secret. More names do than those of settings: who reads a log misses
+/// Returns true if a parameter of a URL of this name holds a secret. More names do than those of settings: who reads a log misses
 /// nothing by a value that is not there.
 pub fn is_secret_parameter(name: &str) -> bool {
     let small = name.to_ascii_lowercase();

@@ -57,7 +57,7 @@ impl RunId {
         RunId(format!("{from}..{to}{rest}"))
     }
 
-    /// Whether it is one of [`RunId::of_range`].
+    /// Returns true if it is one of [`RunId::of_range`].
     pub fn is_range(&self) -> bool {
         self.0.get(15..17) == Some("..")
     }
@@ -69,7 +69,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// How a person names one or more runs: `@1`, `tag=value`, a name or unique prefix of an id, or a range of time.
+/// Selector of one or more runs: `@1`, `tag=value`, a name or unique prefix of an id, or a range of time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selector {
     /// `@1` is the latest run, `@2` the one before; `@` alone is `@1`.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What one step of a column's value means. Base units only: bytes and seconds, never KB.
+/// Unit of a column's values. Base units only: bytes and seconds, never KB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// A plain number or a text.
@@ -27,6 +27,10 @@ pub enum Unit {
     MegabitsPerS,
     /// Hertz.
     Hertz,
+    /// Watts.
+    Watts,
+    /// Degrees Celsius.
+    Celsius,
     /// CPU seconds used per second of elapsed time.
     CpuSecondsPerS,
     /// Seconds spent by several per second of elapsed time: the mean number of sessions in a state.
@@ -47,6 +51,8 @@ impl Unit {
             Unit::Microseconds => "us",
             Unit::MegabitsPerS => "Mbit/s",
             Unit::Hertz => "Hz",
+            Unit::Watts => "W",
+            Unit::Celsius => "°C",
             Unit::CpuSecondsPerS => "CPU",
             Unit::SecondsPerS => "s/s",
         }
@@ -54,7 +60,7 @@ impl Unit {
 
     /// The unit whose symbol is `symbol`, `Unit::None` when there is no such unit.
     pub fn from_symbol(symbol: &str) -> Unit {
-        const ALL: [Unit; 11] = [
+        const ALL: [Unit; 13] = [
             Unit::Percent,
             Unit::Bytes,
             Unit::BytesPerS,
@@ -64,6 +70,8 @@ impl Unit {
             Unit::Microseconds,
             Unit::MegabitsPerS,
             Unit::Hertz,
+            Unit::Watts,
+            Unit::Celsius,
             Unit::CpuSecondsPerS,
             Unit::SecondsPerS,
         ];
@@ -106,7 +114,15 @@ impl fmt::Display for Human {
             }
             // Of things there are 4, not 4.00; without the sign that zero can have.
             Unit::None | Unit::Count if value.fract() == 0.0 && value.abs() < 1000.0 => write!(f, "{}", value + 0.0),
-            Unit::None | Unit::Count | Unit::PerS | Unit::Hertz | Unit::CpuSecondsPerS | Unit::SecondsPerS => {
+            Unit::Celsius if value.fract() == 0.0 && value.abs() < 1000.0 => write!(f, "{} °C", value + 0.0),
+            Unit::None
+            | Unit::Count
+            | Unit::PerS
+            | Unit::Hertz
+            | Unit::Watts
+            | Unit::Celsius
+            | Unit::CpuSecondsPerS
+            | Unit::SecondsPerS => {
                 let (scaled, prefix) = scale(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
                 let symbol = self.unit.symbol();
                 let gap = if symbol.is_empty() || (prefix.is_empty() && symbol == "/s") { "" } else { " " };

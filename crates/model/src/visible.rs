@@ -11,7 +11,7 @@ use crate::Rows;
 /// The replacement of a character that must not reach a terminal.
 pub const HIDDEN: char = '?';
 
-/// Whether a terminal would obey `c` rather than show it: controls (C0, DEL, C1), marks, overrides and isolates of
+/// Returns true if a terminal would obey `c` rather than show it: controls (C0, DEL, C1), marks, overrides and isolates of
 /// the direction of text, separators of lines and paragraphs.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()

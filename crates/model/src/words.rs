@@ -20,7 +20,7 @@ macro_rules! words {
                 match self { $($name::$variant => $word),+ }
             }
 
-            /// What `text` is the word of.
+            /// Variant whose word is `text`; None for any other text.
             pub fn parse(text: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|v| v.word() == text)
             }

@@ -5,12 +5,15 @@
 //! one that a single collector reads stays with that collector.
 
 pub mod cgroup;
+pub mod containers;
+pub mod cpu_ticks;
 pub mod maps;
 pub mod mountinfo;
 mod processes;
 pub mod reading;
 mod root;
 pub mod scan;
+pub mod schedstat;
 pub mod servers;
 mod shared;
 pub mod sockets;

@@ -35,17 +35,17 @@ impl<'a> Mapping<'a> {
         (begin <= end).then_some(Mapping { begin, end, rights, offset, device, inode, path })
     }
 
-    /// How many bytes it is long.
+    /// Length in bytes.
     pub fn length(&self) -> u64 {
         self.end - self.begin
     }
 
-    /// Whether it can be executed.
+    /// Returns true if it can be executed.
     pub fn has_code(&self) -> bool {
         self.rights.as_bytes().get(2) == Some(&b'x')
     }
 
-    /// Whether it is executable and mapped from a file.
+    /// Returns true if it is executable and mapped from a file.
     pub fn is_program(&self) -> bool {
         self.inode != 0 && self.has_code() && self.path.starts_with('/')
     }

@@ -35,7 +35,7 @@ impl Mount {
         Some(Mount { device, root, point, fstype, super_options })
     }
 
-    /// Whether it is the version 1 hierarchy of a cgroup controller (`cpuset`, `cpuacct`).
+    /// Returns true if it is the version 1 hierarchy of a cgroup controller (`cpuset`, `cpuacct`).
     pub fn is_controller(&self, controller: &str) -> bool {
         self.fstype == "cgroup" && self.super_options.split(',').any(|option| option == controller)
     }

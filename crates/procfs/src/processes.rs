@@ -28,7 +28,7 @@ pub struct Open {
     pub pid: u32,
     /// The number of its descriptor.
     pub fd: u32,
-    /// Whether it goes around the page cache.
+    /// True if it goes around the page cache.
     pub direct: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Processes {
     proc: PathBuf,
 }
 
-/// What could not be looked into.
+/// Processes that could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
     /// The processes.
@@ -67,7 +67,7 @@ impl Processes {
         numbers(&self.root, "/proc").unwrap_or_default()
     }
 
-    /// Whether there is such a process.
+    /// Returns true if there is such a process.
     pub fn has(&self, pid: u32) -> bool {
         self.path(pid, "").is_dir()
     }
@@ -136,7 +136,7 @@ impl Processes {
         refused
     }
 
-    /// Whether a descriptor goes around the page cache; None when unknown.
+    /// True if a descriptor bypasses the page cache (O_DIRECT); None when unknown.
     pub fn is_direct(&self, pid: u32, fd: u32) -> Option<bool> {
         let text = self.root.read_text(&format!("/proc/{pid}/fdinfo/{fd}"))?;
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
@@ -169,7 +169,7 @@ impl Processes {
     }
 }
 
-/// Whether the page cache may hold such a thing.
+/// Returns true if the page cache may hold such a thing.
 pub fn is_cached_kind(stat: &Stat) -> bool {
     matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::BlockDevice)
 }

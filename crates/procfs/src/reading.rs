@@ -181,7 +181,7 @@ pub fn place_below(root: BorrowedFd<'_>, path: &Path, last: Last) -> io::Result<
     }
 }
 
-/// Whether a link at the end of a path is followed.
+/// Treatment of a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
     /// To what it leads to.

@@ -67,7 +67,7 @@ impl Root {
         Root { path: PathBuf::from("/dev/null"), given: Some(given.clone()), shared: SharedFiles::default() }
     }
 
-    /// Whether this is the running system, where system calls may be used besides files.
+    /// Returns true if this is the running system, where system calls may be used besides files.
     pub fn is_live(&self) -> bool {
         self.path == Path::new("/")
     }
@@ -157,12 +157,12 @@ impl Root {
         opened.map_err(|e| self.named("open", absolute, &e))
     }
 
-    /// Whether something is there.
+    /// Returns true if something is there.
     pub fn exists(&self, absolute: &str) -> bool {
         self.place(absolute, Last::Followed).is_ok()
     }
 
-    /// Whether a folder is there.
+    /// Returns true if a folder is there.
     pub fn is_dir(&self, absolute: &str) -> bool {
         let kind = self.place(absolute, Last::Followed).and_then(|place| reading::kind(&place));
         kind.is_ok_and(|kind| kind == FileType::Directory)
@@ -233,7 +233,7 @@ impl ProcFile {
         }
     }
 
-    /// Whether the kernel reports that the content changed since this was last asked, or since the file was opened. Only some
+    /// Returns true if the kernel reports that the content changed since this was last asked, or since the file was opened. Only some
     /// files report it, such as `/proc/self/mounts`; of a given one nothing is known, which is true here.
     pub fn has_changed(&self) -> bool {
         let From::File(file, _) = &self.from else { return true };

@@ -24,7 +24,7 @@ pub enum System {
     Mariadb,
 }
 
-/// What a server's file is.
+/// Class of a server's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Tables and indexes: pages that the server keeps in its own cache too.
@@ -38,7 +38,7 @@ pub enum Class {
 /// A server, or a data directory whose server does not run.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// What it is.
+    /// Database system.
     pub system: System,
     /// Its data directory as it calls it.
     pub dir: PathBuf,
@@ -46,7 +46,7 @@ pub struct Server {
     pub at: PathBuf,
     /// Its processes, the first one first.
     pub pids: Vec<u32>,
-    /// Bytes of its own cache of data files.
+    /// Bytes of its cache of data files.
     pub pool: Option<u64>,
     /// Where this value is from, or why it is missing.
     pub pool_from: String,
@@ -77,7 +77,7 @@ impl System {
         }
     }
 
-    /// What a folder holds the data of.
+    /// Database system whose data directory a folder is.
     pub fn of_folder(folder: &Path) -> Option<System> {
         if folder.join("PG_VERSION").exists() {
             Some(System::Postgres)
@@ -101,7 +101,7 @@ impl System {
         }
     }
 
-    /// What the file `below` its data directory is.
+    /// Class of the file `below` its data directory.
     pub fn class(self, below: &Path) -> Class {
         let mut parts = below.iter().map(|part| part.to_string_lossy());
         let first = parts.next().unwrap_or_default();
@@ -209,7 +209,7 @@ impl Server {
         Some(server)
     }
 
-    /// Whether a link at the path `below` its data directory leads to more of its data.
+    /// Returns true if a link at the path `below` its data directory leads to more of its data.
     pub fn follows(&self, below: &Path) -> bool {
         let depth = below.iter().count();
         match self.system {
@@ -279,7 +279,7 @@ impl Server {
     }
 }
 
-/// Whether two paths lead to one folder.
+/// Returns true if two paths lead to one folder.
 pub fn same_folder(a: &Path, b: &Path) -> bool {
     match (rustix::fs::stat(a), rustix::fs::stat(b)) {
         (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),

@@ -40,7 +40,7 @@ fn listener(line: &str) -> Option<(SocketAddr, u64)> {
     Some((socket_address(local)?, inode.parse().ok()?))
 }
 
-/// What a socket does.
+/// State of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It takes connections.
@@ -55,7 +55,7 @@ pub enum State {
     Other,
 }
 
-/// What each socket does and its inode, of a table as /proc/net/{tcp,udp}.
+/// State and inode of each socket in a table such as /proc/net/{tcp,udp}.
 pub fn states(table: &[u8]) -> impl Iterator<Item = (State, u64)> {
     scan::lines(table).skip(1).filter_map(|line| {
         let mut fields = scan::words(line).skip(2);

@@ -9,7 +9,7 @@ use crate::{
     scan::{number, words},
 };
 
-/// What is used of it. Times are clock ticks ([`crate::TICK_NS`]).
+/// Fields of /proc/PID/stat that are used. Times are clock ticks ([`crate::TICK_NS`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stat {
     /// One letter, as ps(1) shows it.
@@ -124,7 +124,7 @@ pub fn printable(name: &[u8]) -> Cow<'_, str> {
 }
 
 impl Stat {
-    /// Whether nothing was done between two samples, by this file.
+    /// Returns true if nothing was done between two samples, by this file.
     pub fn same_work(&self, other: &Stat) -> bool {
         let work = |s: &Stat| {
             let faults = [s.minor_faults, s.major_faults, s.child_minor_faults, s.child_major_faults];

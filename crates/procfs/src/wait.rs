@@ -217,7 +217,7 @@ const FUNCTIONS: &[(&str, Wait)] = &[
 ];
 
 impl Wait {
-    /// What a thread waits for, by the texts of its `wchan`, and of its `syscall` where the function serves two purposes.
+    /// Wait reason of a thread, by its `wchan`, and its `syscall` where the function serves two purposes.
     pub fn of_thread(wchan: &str, syscall: impl FnOnce() -> Option<u64>) -> Wait {
         let wait = Wait::of(wchan);
         let (calls, other): (&[&[libc::c_long]], _) = match wait {
@@ -233,19 +233,19 @@ impl Wait {
         if call.is_some_and(|call| calls.iter().any(|calls| calls.contains(&call))) { other } else { wait }
     }
 
-    /// Whether a thread that has nothing to do may wait so, too.
+    /// Returns true if a thread that has nothing to do may wait so, too.
     pub fn may_be_idle(self) -> bool {
         use Wait::{Accept, Child, Lock, Other, Pipe, Poll, Receive, Sleep};
         matches!(self, Lock | Pipe | Receive | Accept | Poll | Sleep | Child | Other)
     }
 
-    /// Whether what it waits for may be another process of the same program, that it started: else that one is not counted.
+    /// Returns true if what it waits for may be another process of the same program, that it started: else that one is not counted.
     pub fn may_follow(self) -> bool {
         use Wait::{Child, Lock, Other, Pipe, Poll, Run};
         matches!(self, Run | Lock | Pipe | Poll | Child | Other)
     }
 
-    /// What a thread in `function` waits for; the kernel prints `0` for one that waits for nothing.
+    /// Wait reason of a thread in `function`; the kernel prints `0` for one that does not wait.
     pub fn of(function: &str) -> Wait {
         if function.is_empty() || function == "0" {
             return Wait::Run;

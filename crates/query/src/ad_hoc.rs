@@ -78,7 +78,7 @@ impl AdHoc {
 }
 
 impl Question {
-    /// Whether its chart runs over time, so that its answer can be thinned to bins; a summary may bring its own
+    /// Returns true if its chart runs over time, so that its answer can be thinned to bins; a summary may bring its own
     /// sparklines instead.
     pub fn over_time(&self) -> bool {
         match self.chart {

@@ -49,7 +49,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
@@ -167,7 +167,7 @@ fn unit_of(name: &str) -> Unit {
         Some((_, rest)) => rest.trim_end_matches(')'),
         None => name,
     };
-    const SUFFIXES: [(&str, Unit); 12] = [
+    const SUFFIXES: [(&str, Unit); 14] = [
         ("_bytes_per_s", Unit::BytesPerS),
         ("_per_s", Unit::PerS),
         ("_bytes", Unit::Bytes),
@@ -175,6 +175,8 @@ fn unit_of(name: &str) -> Unit {
         ("_us", Unit::Microseconds),
         ("_mbps", Unit::MegabitsPerS),
         ("_hz", Unit::Hertz),
+        ("_w", Unit::Watts),
+        ("_c", Unit::Celsius),
         ("_pct", Unit::Percent),
         ("_s", Unit::Seconds),
         ("util", Unit::Percent),

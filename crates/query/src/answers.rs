@@ -30,7 +30,7 @@ pub trait Backend: fmt::Debug + Send + Sync {
     ) -> Box<dyn Answers + Send>;
 }
 
-/// What a column of rows holds that are made here and not read from files.
+/// Type of a column of rows that are computed here and not read from files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Texts.
@@ -148,7 +148,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether the request was stopped: what is done for it without a statement ends as well.
+    /// Returns true if the request was stopped: what is done for it without a statement ends as well.
     pub fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Acquire)
     }
@@ -158,7 +158,7 @@ impl Interrupt {
         self.is_set.store(false, Ordering::Release);
     }
 
-    /// What stops the statement that its engine begins now.
+    /// Sets how the statement that the engine starts now is cancelled.
     pub fn set(&self, stop: impl Stops + 'static) {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
     }

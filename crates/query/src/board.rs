@@ -63,7 +63,7 @@ pub enum Block {
 pub struct Asks {
     /// The line on which it begins.
     pub line: usize,
-    /// What is asked.
+    /// Question or statement of the block.
     pub what: What,
     /// Its heading, where it is not the question's own.
     pub title: Option<String>,
@@ -79,7 +79,7 @@ pub struct Asks {
     pub params: Vec<(String, String)>,
 }
 
-/// What is asked.
+/// Question or statement of the block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// A question of the store by its name.

@@ -7,7 +7,7 @@
 pub struct Derived {
     /// Its name.
     pub name: &'static str,
-    /// What it selects. It reads tables, and no other derived view.
+    /// SELECT statement of the view. It reads tables, and no other derived view.
     pub sql: &'static str,
 }
 
@@ -37,6 +37,7 @@ derived! {
     "lone_command",
     "measured_process",
     "measured_wait",
+    "on_cpu",
     "resource_use",
     "subject_process",
     "tcp_space",

@@ -51,11 +51,11 @@ pub struct Options {
     pub coarse_from: Option<u64>,
     /// The folder below which it spills; None for the system's temporary one.
     pub temp_dir: Option<PathBuf>,
-    /// What it may spill, as `4GB`; None for nearly all that is free there.
+    /// Limit of spilled data, such as `4GB`; None for nearly all free space.
     pub spill_limit: Option<String>,
-    /// Whether questions that runs bring with them are asked.
+    /// True if questions that runs bring with them are asked.
     pub carried: bool,
-    /// What answers instead of this machine: a cluster.
+    /// Backend that answers instead of this machine: a cluster.
     pub backend: Option<Arc<dyn Backend>>,
     /// Gives the parts of the time of runs; None where there are none.
     pub time_parts: Option<TimeParts>,
@@ -89,7 +89,7 @@ pub struct Engine {
     interrupt: Interrupt,
 }
 
-/// What [`Engine::each`] hands batches to, with the columns they have.
+/// Callback of [`Engine::each`], called with columns and each batch.
 pub type Take<'a> = dyn FnMut(&[AnswerColumn], RecordBatch) -> Result<(), QueryError> + 'a;
 
 impl Engine {
@@ -131,7 +131,7 @@ impl Engine {
         let _ = self.answers.hold(sql, scope);
     }
 
-    /// What writing the answer to a request of `begin` may take.
+    /// Limits of writing the answer to a request that began at `begin`.
     pub fn limits(&self, begin: Instant) -> Limits {
         Limits { bytes: self.options.answer_bytes, until: self.options.time.map(|time| begin + time) }
     }
@@ -255,8 +255,10 @@ impl Engine {
         if lex::is_empty(asked.sql) {
             return Err(QueryError::Empty);
         }
-        let pruned = self.prune(asked.sql, asked.scope);
-        let scope = pruned.as_ref().unwrap_or(asked.scope);
+        let known = self.known(asked.scope)?;
+        let scope = known.as_ref().unwrap_or(asked.scope);
+        let pruned = self.prune(asked.sql, scope);
+        let scope = pruned.as_ref().unwrap_or(scope);
         let most = self.options.answer_bytes;
         let parts = self.time_parts(asked.sql, scope)?;
         loop {
@@ -286,6 +288,18 @@ impl Engine {
         }
         let told = self.options.time_parts.map(|tell| tell(self, scope)).transpose()?;
         Ok(Some(time_parts::rows(told.unwrap_or_default())))
+    }
+
+    /// The part of a scope that the store's handle knows, where that is not all: no run is read that is not named here.
+    fn known(&self, scope: &Scope) -> Result<Option<Scope>, QueryError> {
+        if !self.store.knows_only_some() {
+            return Ok(None);
+        }
+        let runs = match &scope.runs {
+            Some(runs) => runs.iter().filter(|run| self.store.knows(run)).cloned().collect(),
+            None => self.store.counted()?.into_iter().map(|run| run.id).collect(),
+        };
+        Ok(Some(Scope { runs: Some(runs), part: scope.part }))
     }
 
     /// A narrower scope than all runs, when `sql` itself names a single run.

@@ -332,6 +332,6 @@ mod tests {
         let raw = "Catalog Error: Table with name proces does not exist!\nDid you mean \"pg_proc\"?\n\nLINE 1: select * from proces\n                      ^";
         let text = QueryError::from_message(raw).to_string();
         assert!(text.starts_with("there is no table `proces`"), "{text}");
-        assert!(text.ends_with("hint: did you mean `process`?"), "{text}");
+        assert!(text.ends_with("hint: did you mean `process`, `gpu_process`?"), "{text}");
     }
 }

@@ -36,7 +36,7 @@ use serde_json::Value;
 pub use asked::{CanAsk, Missing};
 pub use fixture::{Case, Expected};
 pub use periods::{ChangeRow, MEANS, Meaning};
-pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
+pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, NamesCause, QUEUE, SERVICE, Splits, rank};
 
 use crate::{
     Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
@@ -80,21 +80,23 @@ const NAMED: &str = "named";
 pub struct Finding {
     /// Its name: the file's without `.sql`.
     pub name: String,
-    /// What it is about, as a statement.
+    /// Title, as a statement.
     pub title: String,
     /// How much it matters, unless a row has its own.
     pub severity: Severity,
     /// Where it belongs.
     pub section: Section,
-    /// What to look at or do next, and when it is harmless.
+    /// Advice: what to check or do next, and when it is harmless.
     pub advice: String,
     /// The question that shows the evidence.
     pub ask: Option<String>,
-    /// What it means to a comparison; None where it bears on none.
+    /// Consequence for a comparison; None where it has none.
     pub comparison: Option<Validity>,
     /// Its role in the search for a cause.
     pub kind: Kind,
-    /// Whether it reads how series changed from one period to another, and not a run's tables.
+    /// How far it names the cause of a change.
+    pub names_cause: NamesCause,
+    /// True if it reads how series changed from one period to another, and not a run's tables.
     pub periods: bool,
     /// Names of findings that follow from what it finds, and are listed after it in the same run.
     pub explains: Vec<String>,
@@ -106,7 +108,7 @@ pub struct Finding {
     pub impact: Option<ImpactColumn>,
     /// Kinds of culprits that its sentence names, in this order.
     pub names: Vec<String>,
-    /// What a symptom can come from, in the order in which one looks: names of findings, and what they are in words.
+    /// Possible causes of a symptom, in the order in which one looks: names of findings, with a description.
     pub causes: Vec<(String, String)>,
     /// The worlds in which it has something to say; empty for all.
     pub world: Vec<String>,
@@ -114,7 +116,7 @@ pub struct Finding {
     pub cases: Vec<Case>,
     /// The SQL without the header.
     pub sql: String,
-    /// Whether it comes from the store's own `findings` folder.
+    /// True if it comes from the store's own `findings` folder.
     pub own: bool,
     message: Message,
     /// Line of `message` in the file.
@@ -143,7 +145,7 @@ impl Occurrence {
     }
 }
 
-/// What a finding found.
+/// Result of a finding.
 #[derive(Debug)]
 pub struct Found {
     /// The finding.
@@ -154,7 +156,7 @@ pub struct Found {
     pub follows_from: Vec<String>,
     /// The share that the parts have which it accounts for; None until [`rank`] has set it.
     pub of_part: Option<Impact>,
-    /// Whether it is known of a run that it looked at where the time went.
+    /// True if it is known of a run that it looked at where the time went.
     pub is_split: bool,
 }
 
@@ -181,6 +183,10 @@ impl Finding {
                 None => cases.end(),
             }
         }
+        if header.names_cause.is_some() && !header.periods {
+            let message = "names-cause: only a finding with `periods: inside, rest` looks for the cause of a change";
+            return Err(bad(1, message.to_owned()));
+        }
         let missing = |key: &str| bad(1, format!("there is no `-- {key}: …` in the header"));
         let (message, message_line) = header.message.ok_or_else(|| missing("message"))?;
         let finding = Finding {
@@ -192,6 +198,7 @@ impl Finding {
             ask: header.ask,
             comparison: header.comparison,
             kind: header.kind.unwrap_or(Kind::Problem),
+            names_cause: header.names_cause.unwrap_or(NamesCause::Yes),
             periods: header.periods,
             explains: header.explains,
             parts: header.parts,
@@ -269,6 +276,7 @@ struct Header {
     ask: Option<String>,
     comparison: Option<Validity>,
     kind: Option<Kind>,
+    names_cause: Option<NamesCause>,
     periods: bool,
     explains: Vec<String>,
     parts: Vec<String>,
@@ -314,6 +322,10 @@ impl Header {
                 let word = Kind::parse(value);
                 self.kind = Some(word.ok_or_else(|| words(Kind::WORDS))?);
             }
+            "names-cause" => {
+                let word = NamesCause::parse(value);
+                self.names_cause = Some(word.ok_or_else(|| words(NamesCause::WORDS))?);
+            }
             "comparison" => {
                 let word = Validity::parse(value);
                 self.comparison = Some(word.ok_or_else(|| words(Validity::WORDS))?);
@@ -321,7 +333,7 @@ impl Header {
             _ => {
                 return Err(format!(
                     "unknown key `{key}`: one of title, severity, section, message, advice, ask, comparison, kind, periods, \
-                     explains, part, impact, names, causes, world, yes, fact, no"
+                     explains, part, impact, names, names-cause, causes, world, yes, fact, no"
                 ));
             }
         }

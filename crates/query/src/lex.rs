@@ -46,7 +46,7 @@ pub fn tokens(sql: &str) -> Vec<(usize, Token)> {
     out
 }
 
-/// Whether a statement has parameters, `$name`, that need values.
+/// Returns true if a statement has parameters, `$name`, that need values.
 pub fn has_parameters(sql: &str) -> bool {
     let tokens = tokens(sql);
     tokens.windows(2).any(|pair| match pair {

@@ -44,7 +44,7 @@ pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
 pub use finding::{
     CanAsk, Case, ChangeRow, DB_TIME, Expected, Finding, Found, Impact, ImpactColumn, Kind, LATENCY, MEANS, Meaning,
-    Missing, Occurrence, QUEUE, SERVICE, Severity, Splits, Validity, findings, rank,
+    Missing, NamesCause, Occurrence, QUEUE, SERVICE, Severity, Splits, Validity, findings, rank,
 };
 pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};
@@ -56,7 +56,7 @@ pub use scope::{Part, Scope};
 pub use shipped::{SHIPPED, SHIPPED_FINDINGS, SHIPPED_PLAYBOOKS};
 pub use time_parts::TimePart;
 
-/// What an engine that another crate brings works with: the contract, what statements mention, and what tables are made of.
+/// Interface for engines of other crates: the trait, tables that statements mention, and rows of tables.
 pub mod backend {
     pub use crate::{
         answers::{Answers, Asked, Author, Backend, Dialect, Kind, Stops},

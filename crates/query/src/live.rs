@@ -27,7 +27,7 @@ words! {
 pub struct LiveColumn {
     /// Its name.
     pub name: &'static str,
-    /// Whether what is missing to 100 percent is shown instead.
+    /// True if what is missing to 100 percent is shown instead.
     pub complement: bool,
 }
 

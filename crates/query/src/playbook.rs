@@ -29,7 +29,7 @@ pub struct Playbook {
     /// Its name: the file's without `.toml`.
     #[serde(skip)]
     pub name: String,
-    /// What is seen: a statement or a question.
+    /// Title of the step: a statement or a question.
     pub title: String,
     /// One sentence on the way it goes.
     pub about: String,
@@ -38,7 +38,7 @@ pub struct Playbook {
     /// In the order of the file; the first one is the beginning.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
-    /// Whether it is none of the shipped ones.
+    /// True if it is none of the shipped ones.
     #[serde(skip)]
     pub own: bool,
 }
@@ -54,18 +54,18 @@ pub struct Step {
     /// Values of the question's parameters, as typed.
     #[serde(default)]
     pub param: BTreeMap<String, String>,
-    /// What to look for in the answer.
+    /// Hint: what to look for in the answer.
     pub look: String,
-    /// What follows; nothing at an end.
+    /// Next steps; empty at an end.
     #[serde(default)]
     pub then: Vec<Next>,
 }
 
-/// What follows from an answer.
+/// Next step of a playbook, and its condition.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Next {
-    /// What the answer shows.
+    /// Condition: what the answer shows.
     pub when: String,
     /// The step that follows.
     pub step: Option<String>,

@@ -63,7 +63,7 @@ words! {
 }
 
 impl Chart {
-    /// Whether it draws a whole distribution, which needs more rows than a person reads.
+    /// Returns true if it draws a whole distribution, which needs more rows than a person reads.
     pub const fn is_of_many(self) -> bool {
         matches!(self, Chart::Flame | Chart::Scatter | Chart::Histogram)
     }
@@ -76,7 +76,7 @@ pub struct Param {
     pub name: String,
     /// Its value unless another is given; its type is the parameter's.
     pub default: Value,
-    /// What it does.
+    /// Description.
     pub about: String,
 }
 
@@ -125,18 +125,18 @@ pub struct Question {
     pub params: Vec<Param>,
     /// Its place within the section.
     pub order: i64,
-    /// What the live page shows of it.
+    /// Form of the question on the live page.
     pub live: Option<Live>,
     /// The SQL without the header.
     pub sql: String,
-    /// Whether it is none of the shipped ones.
+    /// True if it is none of the shipped ones.
     pub own: bool,
     /// The runs that brought it with them, and that alone it is about; empty for questions of Fenxi and of the store.
     pub carried: Vec<RunId>,
 }
 
 impl Question {
-    /// Whether it can have an answer where only the tables that `holds` names have rows; marks are rows of `event`. One that cannot
+    /// Returns true if it can have an answer where only the tables that `holds` names have rows; marks are rows of `event`. One that cannot
     /// need not be asked.
     pub fn may_answer(&self, holds: &dyn Fn(&str) -> bool) -> bool {
         Mentions::of(&self.sql).may_answer(&self.sql, holds)

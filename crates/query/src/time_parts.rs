@@ -13,7 +13,7 @@ use crate::answers::Kind;
 pub struct TimePart {
     /// The run.
     pub run: String,
-    /// What it is a part of: `latency`, `elapsed`, `DB time`.
+    /// Whole that it is a part of: `latency`, `elapsed`, `DB time`.
     pub what: &'static str,
     /// Its name.
     pub part: &'static str,

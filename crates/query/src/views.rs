@@ -48,7 +48,7 @@ pub const STATS: [(&str, Type); 14] = [
     ("p99", Type::F64),
 ];
 
-/// What a query mentions of what the store offers.
+/// Tables and views of the store that a query mentions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mentions {
     /// Tables of the catalogue.
@@ -57,7 +57,7 @@ pub struct Mentions {
     pub runs: bool,
     /// The stored statistics of runs.
     pub stats: bool,
-    /// What recording cost.
+    /// The `cost` table is mentioned.
     pub costs: bool,
     /// Where the time of runs went.
     pub time_parts: bool,

@@ -41,7 +41,7 @@ impl Cpu {
 }
 
 impl Observed {
-    /// How it ended; there is no run in it yet.
+    /// Outcome; there is no run in it yet.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }

@@ -7,7 +7,7 @@ use fenxi_store::Store;
 
 use crate::{command::Contained, roll::Keep, trigger::Triggers};
 
-/// What to record, where, how often and how long: [`Plan::new`], with what else is wanted.
+/// Plan of a recording: sources, store, interval and duration. Begin with [`Plan::new`].
 pub struct Plan {
     /// Where the run is kept; None: rows are only shown to `watch`.
     pub store: Option<Store>,
@@ -23,7 +23,7 @@ pub struct Plan {
     pub interval_s: f64,
     /// Seconds to record; None: until a signal or the command's end.
     pub duration_s: Option<f64>,
-    /// What to sample.
+    /// Sources to sample.
     pub sources: Vec<Arc<dyn Source>>,
     /// The file system to read.
     pub root: Root,
@@ -31,34 +31,34 @@ pub struct Plan {
     pub command: Option<Vec<OsString>>,
     /// How the command is kept apart from this process; None: it shares the terminal, and gets its signals.
     pub contained: Option<Contained>,
-    /// What the command's standard output is, where it is not contained; None: this process's own.
+    /// Standard output of the command; None: this process's own.
     pub output: Option<OwnedFd>,
     /// A random number for the run's id.
     pub random: u64,
-    /// Whether the averages since boot are wanted too; they are kept apart from the samples.
+    /// True if the averages since boot are wanted too; they are kept apart from the samples.
     pub since_boot: bool,
-    /// Whether the end of the command is sampled however short the last interval is: sums over the
+    /// True if the end of the command is sampled however short the last interval is: sums over the
     /// command are then whole, but rates of that interval say little.
     pub whole: bool,
-    /// Whether this process does other work, whose end ends the recording by what `watch` answers: the CPU time of that
+    /// True if this process does other work, whose end ends the recording by what `watch` answers: the CPU time of that
     /// work is not the recorder's, and what is read at the end only is read once more.
     pub beside_work: bool,
-    /// Whether there is no end: runs of a fixed length follow one another, of which the oldest are removed.
+    /// Continuous recording: runs of a fixed length follow one another, of which the oldest are removed.
     pub roll: Option<Roll>,
-    /// What to look for meanwhile, and what to do when it comes true.
+    /// Triggers: conditions and their actions.
     pub triggers: Option<Triggers>,
 }
 
 /// Gives what to record from now on, as its options say now.
 pub type Reload = Box<dyn FnMut() -> Result<Plan, String> + Send>;
 
-/// How a recording without an end is kept.
+/// Rolling and retention of a continuous recording.
 pub struct Roll {
     /// Seconds of a run, a whole number of intervals; runs begin at multiples of it on the wall clock.
     pub every_s: f64,
     /// The series that its runs are of.
     pub series: String,
-    /// What is kept of the series.
+    /// Retention of the series.
     pub keep: Keep,
     /// Asked on SIGHUP. None: a new run begins with the same options.
     pub reload: Option<Reload>,

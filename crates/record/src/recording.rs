@@ -369,7 +369,7 @@ impl<T: Time> Recording<T> {
     }
 }
 
-/// How many deadlines from number `next` on are past saving when `elapsed_s` have gone by.
+/// Number of deadlines from number `next` on that are missed after `elapsed_s`.
 pub fn missed(elapsed_s: f64, interval_s: f64, next: u64) -> u64 {
     let behind = elapsed_s / interval_s - next as f64;
     (behind + 0.5).floor().max(0.0) as u64

@@ -2,7 +2,7 @@
 
 use fenxi_model::Micros;
 
-/// What is kept of a series: its runs labelled `keep` in any case, of the others no more than this.
+/// Retention of a series. Runs labelled `keep` are always kept, of the others no more than this.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keep {
     /// Seconds after which a run is removed.

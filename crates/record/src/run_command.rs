@@ -10,18 +10,18 @@ use crate::{
     wake::{Sleeper, Wake},
 };
 
-/// How a command that was attended ended.
+/// End of an observed command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommandEnd {
     /// Its exit status, as a shell gives it.
     pub exit_code: i32,
     /// Seconds it ran.
     pub elapsed_s: f64,
-    /// What ended it.
+    /// Reason why it ended.
     pub cause: Cause,
 }
 
-/// What ended a command.
+/// Reason why a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// It exited by itself.

@@ -25,6 +25,8 @@ struct Active {
     noted: BTreeSet<String>,
     /// That of a source that came later, by which it is removed.
     number: u64,
+    /// Not sampled while one of its name that came later is: what both see would count twice.
+    paused: bool,
 }
 
 /// All sources of a recording.
@@ -115,7 +117,7 @@ impl Sampler {
             // What fails here fails again when it is sampled, and is reported then.
             let _ = catch_unwind(AssertUnwindSafe(|| active.collector.finish()));
         }
-        for active in &mut self.active {
+        for active in self.active.iter_mut().filter(|active| !active.paused) {
             let now = time.monotonic();
             if active.is_due(round, now) {
                 active.sample(now, t, round, rows);
@@ -132,7 +134,7 @@ impl Sampler {
         clock::thread_cpu() - before
     }
 
-    /// Whether any source can look at the command between two ticks.
+    /// Returns true if any source can look at the command between two ticks.
     pub fn looks_between(&self) -> bool {
         self.active.iter().any(|active| active.collector.looks_between())
     }
@@ -144,7 +146,7 @@ impl Sampler {
         }
     }
 
-    /// Whether a source reads much at the end only.
+    /// Returns true if a source reads much at the end only.
     pub fn reads_at_end(&self) -> bool {
         self.active.iter().any(|active| active.collector.reads_at_end())
     }
@@ -154,7 +156,7 @@ impl Sampler {
         self.active.iter().map(Active::cpu_of_threads).sum()
     }
 
-    /// What each source cost since this was last asked.
+    /// Takes the cost of each source since the last call.
     pub fn take_costs(&mut self) -> Vec<SourceCost> {
         let take = |active: &mut Active| {
             let of_threads = active.cpu_of_threads();
@@ -167,15 +169,24 @@ impl Sampler {
         costs
     }
 
-    /// Adds a source that has started meanwhile, and samples it for the first time; gives its number.
+    /// Adds a source that has started meanwhile, and samples it for the first time; gives its number. One that `replaces` those of
+    /// its name sees what they see: they are sampled now, and then not until it is removed.
     pub fn add(
         &mut self,
         source: Arc<dyn Source>,
         collector: Box<dyn Collector>,
+        replaces: bool,
         (now, t): (f64, Micros),
         rows: &mut Rows,
     ) -> u64 {
         self.added += 1;
+        let name = source.spec().name;
+        for active in self.active.iter_mut().filter(|active| replaces && active.name == name && !active.paused) {
+            if active.last.is_some_and(|last| last < now) {
+                active.sample(now, t, Round::Tick, rows);
+            }
+            active.paused = true;
+        }
         let mut active = Active::new(source, collector, self.added);
         active.sample(now, t, Round::First, rows);
         self.active.push(active);
@@ -191,6 +202,10 @@ impl Sampler {
         }
         let of_threads = active.cpu_of_threads();
         self.gone.push(SourceCost { cpu_s: active.cost.cpu_s + of_threads, ..active.cost });
+        for paused in self.active.iter_mut().filter(|paused| paused.name == active.name) {
+            // What it saw meanwhile is passed over, as at its beginning.
+            (paused.paused, paused.last) = (false, None);
+        }
     }
 }
 
@@ -202,7 +217,7 @@ impl Active {
     fn new(source: Arc<dyn Source>, collector: Box<dyn Collector>, number: u64) -> Active {
         let (name, take) = (source.spec().name, source.spec().take);
         let (cost, noted) = (no_cost(name), BTreeSet::new());
-        Active { name, take, source, collector, last: None, cost, counted_cpu_s: 0.0, noted, number }
+        Active { name, take, source, collector, last: None, cost, counted_cpu_s: 0.0, noted, number, paused: false }
     }
 
     fn cpu_of_threads(&self) -> f64 {

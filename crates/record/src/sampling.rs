@@ -57,7 +57,7 @@ impl Sampling {
         self.sampler.sample(&Steady, t, Round::Last, rows);
     }
 
-    /// Whether a source reads much at the end only.
+    /// Returns true if a source reads much at the end only.
     pub fn reads_at_end(&self) -> bool {
         self.sampler.reads_at_end()
     }

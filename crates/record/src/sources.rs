@@ -17,7 +17,7 @@ pub fn source(name: &str) -> Option<&'static dyn Source> {
     collector.or_else(|| fenxi_ebpf::observer(name).map(|observer| observer.source))
 }
 
-/// Whether a source puts programs into the kernel.
+/// Returns true if a source puts programs into the kernel.
 pub fn is_observer(source: &dyn Source) -> bool {
     fenxi_ebpf::observer(source.spec().name).is_some()
 }
@@ -52,7 +52,8 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
     let named = read(list);
     let only = named.iter().any(|named| named.sign == Sign::Only);
     let defaults = sources().filter(|source| !only && source.spec().default);
-    let mut chosen: Vec<Arc<dyn Source>> = defaults.map(|source| Arc::new(source) as Arc<dyn Source>).collect();
+    let mut chosen: Vec<Arc<dyn Source>> =
+        defaults.map(|source| Arc::new(unasked(source)) as Arc<dyn Source>).collect();
     for named in &named {
         let source = with_options(named)?;
         chosen.retain(|other| other.spec().name != source.spec().name);
@@ -66,7 +67,14 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
     {
         *waits = Arc::new(&fenxi_source::proc::BESIDE_THREADS as &'static dyn Source);
     }
+    no_rows_twice(chosen.iter().map(|source| source.spec().name))?;
     if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
+}
+
+/// What is recorded of a source that is not asked for.
+fn unasked(source: &'static dyn Source) -> &'static dyn Source {
+    const OTHERWISE: [&dyn Source; 2] = [&fenxi_ebpf::profile::ALWAYS, &fenxi_source::proc::GPU_IF_THERE];
+    OTHERWISE.into_iter().find(|other| other.spec().name == source.spec().name).unwrap_or(source)
 }
 
 /// A source that is started besides those that run, and whether it observes the process asked for only.
@@ -97,7 +105,18 @@ pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<Started>, String
         }
         chosen.push((with_options(&named)?, narrow.is_some()));
     }
+    no_rows_twice(chosen.iter().map(|(source, _)| source.spec().name))?;
     if chosen.is_empty() { Err("no source is named".to_owned()) } else { Ok(chosen) }
+}
+
+/// Two sources with a row for each thread: what adds these up would count each thread twice.
+const SAME_ROWS: [&str; 2] = ["thread", "microstates"];
+
+fn no_rows_twice(names: impl Iterator<Item = &'static str>) -> Result<(), String> {
+    if names.filter(|name| SAME_ROWS.contains(name)).count() < SAME_ROWS.len() {
+        return Ok(());
+    }
+    Err(format!("the sources `{}` fill the same rows; leave one out", SAME_ROWS.join("` and `")))
 }
 
 /// The collector that fills a table and puts nothing into the kernel, the one of its name first; None when only an observer or a database does.
@@ -229,6 +248,7 @@ mod tests {
         assert!(refused("zzz").starts_with("no source is called `zzz`; there are cpu, "), "{}", refused("zzz"));
         assert_eq!(refused("cpuu"), "no source is called `cpuu`; did you mean cpu?");
         assert_eq!(refused("cpu,-cpu"), "no source is left to record");
+        assert!(refused("thread,microstates").contains("fill the same rows"));
         assert_eq!(names("pin"), ["irqsteal"], "as it was called before");
     }
 

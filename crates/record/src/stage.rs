@@ -6,7 +6,7 @@ use fenxi_model::{Micros, Rows, RunId};
 
 use crate::{summary::Progress, trigger::Triggered};
 
-/// What the recorder does at the moment, for the caller.
+/// Progress of a recording, for the caller.
 #[derive(Clone, Debug)]
 pub enum Stage<'a> {
     /// The recording began.
@@ -50,7 +50,7 @@ pub enum Stage<'a> {
 /// Callback for each stage of a recording; `Break` stops it.
 pub type Watch<'a> = dyn FnMut(Stage<'_>) -> ControlFlow<()> + 'a;
 
-/// How a recording ended.
+/// Outcome of a recording.
 #[derive(Debug)]
 pub struct Outcome {
     /// The sealed run, of several the last; None when nothing was to be kept.
@@ -61,12 +61,12 @@ pub struct Outcome {
     pub exit_code: Option<i32>,
     /// Signal that ended the recording early.
     pub interrupted: Option<i32>,
-    /// Whether the command still ran when the planned time was over, and was ended.
+    /// True if the command still ran when the planned time was over, and was ended.
     pub out_of_time: bool,
     /// Ticks taken and missed, and the last summary.
     pub progress: Progress,
     /// CPU seconds the recorder used, all included.
     pub cpu_s: f64,
-    /// What became of the conditions that were looked at.
+    /// Outcome of each trigger.
     pub triggered: Vec<Triggered>,
 }

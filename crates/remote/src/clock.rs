@@ -33,7 +33,7 @@ pub const LONGEST_NS: i64 = 1 << 60;
 const SLACK_NS: i64 = 1_000_000;
 
 impl Exchange {
-    /// Whether clocks can have shown these times: none is absurd, and no answer comes before its question.
+    /// Returns true if clocks can have shown these times: none is absurd, and no answer comes before its question.
     pub fn is_possible(&self) -> bool {
         let times = [self.asked, self.got, self.sent, self.answered];
         let (there, here) = (self.sent.saturating_sub(self.got), self.answered.saturating_sub(self.asked));
@@ -58,7 +58,7 @@ impl Exchange {
     }
 }
 
-/// What is known of the other clock at a moment.
+/// Estimate of the other clock at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The other clock less ours, nanoseconds.
@@ -95,7 +95,7 @@ struct Line {
 }
 
 impl Follower {
-    /// How many exchanges are known.
+    /// Number of known exchanges.
     pub fn len(&self) -> usize {
         self.exchanges.len()
     }
@@ -130,7 +130,7 @@ impl Follower {
         stepped
     }
 
-    /// What is known at `own` nanoseconds of our clock; None before the first exchange.
+    /// Estimate at `own` nanoseconds of our clock; None before the first exchange.
     pub fn at(&self, own: i64) -> Option<Estimate> {
         let line = self.line?;
         let ahead = own.saturating_sub(line.at) as f64;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::clock::LONGEST_NS;
 
-/// What the line of an agent or of the script before it begins with; a login may print others.
+/// Prefix of a line by an agent or its bootstrap script; a login may print others.
 pub const MARK: &str = "fenxi-agent: ";
 /// Changed with the protocol.
 const PROTOCOL: u32 = 2;
@@ -53,7 +53,7 @@ pub struct Hello {
     pub program: String,
 }
 
-/// What an agent has to do.
+/// Order to an agent: sources, interval, duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// The host of its rows.
@@ -72,7 +72,7 @@ const INTERVALS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 const LONGEST_RECORDING_S: f64 = 1e9;
 
 impl Order {
-    /// What cannot be done of it.
+    /// Problem that prevents the order from being carried out; None where there is none.
     pub fn wrong(&self) -> Option<String> {
         let (every, lasts) = (self.interval_s, self.duration_s.unwrap_or(0.0));
         if !INTERVALS.contains(&every) {
@@ -92,7 +92,7 @@ pub struct Began {
 }
 
 impl Began {
-    /// Whether clocks can have shown this.
+    /// Returns true if clocks can have shown this.
     pub fn is_possible(&self) -> bool {
         [self.steady_ns, self.wall_us].iter().all(|t| (-LONGEST_NS..=LONGEST_NS).contains(t))
     }
@@ -200,7 +200,7 @@ pub fn receive(from: &mut impl Read) -> io::Result<Option<ToAgent>> {
     if kind == JSON { json(&body).map(Some) } else { Err(wrong("a frame of an unknown kind")) }
 }
 
-/// What has come of an agent, and was not read yet.
+/// Frames of an agent that were not read yet.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
@@ -214,7 +214,7 @@ impl Inbox {
         self.bytes.extend(bytes);
     }
 
-    /// How many bytes wait.
+    /// Number of waiting bytes.
     pub fn waiting(&self) -> usize {
         self.bytes.len() - self.read
     }

@@ -17,7 +17,7 @@ const STUCK: Duration = Duration::from_secs(20);
 const MOST_SENT: usize = 3;
 /// What a login may print before the first word.
 const NOISE: usize = 1 << 20;
-/// How long the bell of the end may be missed.
+/// Interval of polling for the end.
 pub const LOOK: Duration = Duration::from_secs(1);
 
 /// Why no program runs there.

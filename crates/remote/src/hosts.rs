@@ -40,7 +40,7 @@ static SPEC: Spec = Spec {
     live: false,
 };
 
-/// What all hosts have to do.
+/// Order to all hosts.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Elements of the list of sources; those behind `HOST:` are for that host alone.
@@ -51,7 +51,7 @@ pub struct Wanted {
     pub duration_s: Option<f64>,
     /// Where static programs are: a file or a folder.
     pub programs: Option<PathBuf>,
-    /// Whether recording begins without a host that cannot be reached; it is tried again all the time.
+    /// True if recording begins without a host that cannot be reached; it is tried again all the time.
     pub is_patient: bool,
 }
 

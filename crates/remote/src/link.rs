@@ -32,7 +32,7 @@ const MOST_WORDS: usize = 500;
 /// About how many bytes of rows of all hosts may wait for the recorder's next tick.
 const MOST_WAITING: usize = 32 << 20;
 
-/// How far a host is.
+/// Phase of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// It is being connected to, for the first time or again.
@@ -45,7 +45,7 @@ pub enum Phase {
     Ended,
 }
 
-/// How waiting for a host ended.
+/// Outcome of waiting for a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// Nothing more will come.
@@ -79,13 +79,13 @@ impl RowBudget {
 
 /// A host of a recording.
 pub struct Link {
-    /// What it is called, and how it is reached.
+    /// Name of the host, and how it is reached.
     pub target: Target,
-    /// What it has to do.
+    /// Order.
     pub order: Order,
     /// Programs that can be sent there.
     pub programs: Arc<Programs>,
-    /// Whether it is tried again though it could not be reached at first.
+    /// True if it is tried again though it could not be reached at first.
     pub is_patient: bool,
     /// Room for its rows.
     pub room: Arc<RowBudget>,
@@ -296,7 +296,7 @@ impl Link {
         }
     }
 
-    /// Whether so much waits for the recorder that no more is to be read.
+    /// Returns true if so much waits for the recorder that no more is to be read.
     pub fn is_full(&self) -> bool {
         self.room.is_full(self.lock().waiting)
     }
@@ -309,23 +309,23 @@ impl Link {
         }
     }
 
-    /// How far it is.
+    /// Phase.
     pub fn phase(&self) -> Phase {
         self.lock().phase
     }
 
-    /// Whether it samples.
+    /// Returns true if it samples.
     pub fn is_live(&self) -> bool {
         self.lock().was_live
     }
 
-    /// Whether nothing more is wanted of it, or not any longer.
+    /// Returns true if nothing more is wanted of it, or not any longer.
     pub fn is_closed(&self) -> bool {
         let state = self.lock();
         state.closed || state.left().is_zero()
     }
 
-    /// How long its thread waits for it before it looks again what is wanted.
+    /// Time that its thread waits before it checks again whether the host is wanted.
     pub fn patience(&self) -> Duration {
         self.lock().left().min(LOOK)
     }

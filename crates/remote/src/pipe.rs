@@ -138,7 +138,7 @@ pub struct Transport {
     lines: Vec<String>,
 }
 
-/// What a transport had to say.
+/// Event of a transport.
 #[derive(Debug)]
 pub enum Came {
     /// These bytes of the other side.

@@ -25,7 +25,7 @@ const ANEW: Duration = Duration::from_secs(20);
 /// How long the way to an agent may take to end by itself: when the agent has sent everything, and when it has not.
 const WAY_ENDS: (Duration, Duration) = (Duration::from_millis(400), Duration::from_millis(100));
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Debug)]
 pub enum Ended {
     /// Everything was sent.

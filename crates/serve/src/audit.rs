@@ -18,7 +18,7 @@ use hyper::body::{Frame, SizeHint};
 use fenxi_api::Query;
 use fenxi_model::is_secret_parameter;
 
-use crate::{Access, access::Who, peer::Peer, shared::Shared};
+use crate::{Access, peer::Peer, rights::Asker, shared::Shared};
 
 /// What is logged when the sender went before there was an answer.
 const GONE: u16 = 499;
@@ -42,8 +42,8 @@ pub(crate) async fn watch(State(shared): State<Shared>, request: Request, next: 
     };
     let response = next.run(request).await;
     entry.status = response.status().as_u16();
-    if let Some(Who(who)) = response.extensions().get() {
-        entry.who.clone_from(who);
+    if let Some(who) = response.extensions().get::<Asker>().and_then(Asker::name) {
+        who.clone_into(&mut entry.who);
     }
     entry.shared.metrics.answered(&entry.endpoint, entry.status, entry.begun.elapsed());
     response.map(|body| Body::new(Logged { body, entry }))
@@ -52,7 +52,7 @@ pub(crate) async fn watch(State(shared): State<Shared>, request: Request, next: 
 /// An address as the log shows it, without secrets: what is called like one, and what is one. Somebody who takes an
 /// address for the way to log in must not find their token in a file.
 fn shown(shared: &Shared, target: &str) -> String {
-    let is_token = |text: &str| matches!(&shared.settings.access, Access::Tokens(tokens) if tokens.who(text).is_some());
+    let is_token = |text: &str| matches!(&shared.settings.access, Access::Tokens(tokens) if tokens.of(text).is_some());
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let hidden = |part: &str| if is_token(&decoded(part)) { HIDDEN.to_owned() } else { part.to_owned() };
     let mut out = path.split('/').map(hidden).collect::<Vec<_>>().join("/");

@@ -11,12 +11,13 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Path, RawQuery, State},
+    extract::{Path, RawQuery},
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
 use fenxi_api::Query;
 use fenxi_model::RunId;
+use fenxi_store::Store;
 use futures_util::{StreamExt, future::ready};
 use tokio::{
     runtime::Handle,
@@ -29,7 +30,7 @@ use crate::{
     pool::{Refused, Weight},
     reply::{Failure, reply},
     response_budget::held,
-    shared::Shared,
+    visit::Visit,
 };
 
 /// Where one run is given.
@@ -54,34 +55,34 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// `GET /api/v1/runs/{id}/export`.
 pub(crate) async fn export(
-    State(shared): State<Shared>,
+    visit: Visit,
     id: Result<Path<String>, axum::extract::rejection::PathRejection>,
 ) -> Result<Response, Failure> {
     let Path(id) = id.map_err(|_| Failure::wrong("the path is not UTF-8"))?;
-    archive(&shared, vec![id]).await
+    archive(&visit, vec![id]).await
 }
 
 /// `GET /api/v1/export?run=…&run=…`.
-pub(crate) async fn export_many(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Result<Response, Failure> {
+pub(crate) async fn export_many(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
-    archive(&shared, query.all("run").map(str::to_owned).collect()).await
+    archive(&visit, query.all("run").map(str::to_owned).collect()).await
 }
 
 /// The archive of the runs that selectors name, written while it is sent: it is never whole in memory.
-async fn archive(shared: &Shared, selectors: Vec<String>) -> Result<Response, Failure> {
-    let runs = selected(shared, selectors).await?;
+async fn archive(visit: &Visit, selectors: Vec<String>) -> Result<Response, Failure> {
+    let (store, runs) = selected(visit, selectors).await?;
     let [first, ..] = runs.as_slice() else { return Err(Failure::wrong("`run` is missing")) };
     let name = if runs.len() == 1 { first.to_string() } else { format!("{}-runs", runs.len()) };
-    let place = shared.exports.take(WAIT).await?;
+    let place = visit.exports.take(WAIT).await?;
     let (sender, receiver) = channel(AHEAD);
     let is_whole = Arc::new(AtomicBool::new(false));
-    let (store, ended) = (shared.settings.store.clone(), Arc::clone(&is_whole));
+    let ended = Arc::clone(&is_whole);
     let mut pieces = Pieces {
         sender,
         piece: Vec::with_capacity(PIECE),
         runtime: Handle::current(),
-        patience: shared.settings.limits.patience,
-        others: shared.exports.waiting(),
+        patience: visit.settings.limits.patience,
+        others: visit.exports.waiting(),
     };
     tokio::task::spawn_blocking(move || {
         let _place = place;
@@ -97,14 +98,15 @@ async fn archive(shared: &Shared, selectors: Vec<String>) -> Result<Response, Fa
     Ok(response)
 }
 
-/// The runs that selectors name, looked for as long as an answer may take and somebody waits for it.
-async fn selected(shared: &Shared, selectors: Vec<String>) -> Result<Vec<RunId>, Failure> {
-    let store = shared.settings.store.clone();
-    let limit = shared.settings.limits.time;
+/// The store as who asks sees it, and the runs that selectors name, looked for as long as an answer may take and somebody waits for it.
+async fn selected(visit: &Visit, selectors: Vec<String>) -> Result<(Store, Vec<RunId>), Failure> {
+    let asked_by = visit.clone();
+    let limit = visit.settings.limits.time;
     let waits = Arc::new(());
     let asked = Arc::downgrade(&waits);
     let found = blocking(move || {
         let begun = Instant::now();
+        let store = asked_by.store()?;
         let mut runs = Vec::new();
         for selector in selectors {
             if begun.elapsed() > limit || asked.strong_count() == 0 {
@@ -116,7 +118,7 @@ async fn selected(shared: &Shared, selectors: Vec<String>) -> Result<Vec<RunId>,
                 return Err(Failure::wrong(format!("more than {MOST_RUNS} runs; use `fenxi store export`")));
             }
         }
-        Ok(runs)
+        Ok((store, runs))
     });
     let found = found.await;
     drop(waits);
@@ -183,12 +185,12 @@ impl Write for Pieces {
 }
 
 /// `GET /api/v1/report?page=…`.
-pub(crate) async fn report(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Result<Response, Failure> {
+pub(crate) async fn report(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
     let page = query.required("page")?.to_owned();
     let work = move |context: &fenxi_api::Context<'_>| fenxi_api::page_file(context, &page);
-    let html = shared.pool.ask(Weight::Free, shared.settings.read_only, work).await?;
-    let mut response = held(&shared, StatusCode::OK, "text/html; charset=utf-8", html).await?;
+    let html = visit.pool.ask(Weight::Free, &visit.asker, visit.settings.read_only, work).await?;
+    let mut response = held(&visit, StatusCode::OK, "text/html; charset=utf-8", html).await?;
     // To be kept, not shown: what is shown here has this server's rights.
     as_file(&mut response, "report.html");
     Ok(response)

@@ -88,7 +88,7 @@ fn may_listen(address: SocketAddr, access: &Access, tls: Option<&Tls>) -> Result
     if is_open && !is_loopback(address.ip()) { Err(ServeError::Open(address)) } else { Ok(()) }
 }
 
-/// Whether a server could listen on `address`; it does for a moment.
+/// Checks that a server could listen on `address`, by listening for a moment.
 ///
 /// # Errors
 /// As [`Server::bind`].

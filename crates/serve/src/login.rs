@@ -1,7 +1,7 @@
 //! Authentication of requests: the login page, cookies, bearer tokens.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
@@ -15,10 +15,11 @@ use axum::{
 use fenxi_api::Query;
 
 use crate::{
-    access::{Access, Tokens, Who},
+    access::{Access, Token, Tokens},
     assets, pages,
     peer::Peer,
     reply::Failure,
+    rights::Asker,
     sessions::LONGEST,
     shared::Shared,
 };
@@ -30,35 +31,39 @@ const FORM: usize = 8 << 10;
 pub(crate) async fn enter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let Access::Tokens(tokens) = &shared.settings.access else {
-        let who = request.extensions().get::<Peer>().and_then(|p| p.certificate.clone());
-        return named(who, request, next).await;
+        let certificate = request.extensions().get::<Peer>().and_then(|p| p.certificate.clone());
+        return named(Asker::Anyone(certificate.map(Into::into)), request, next).await;
     };
+    if let Some(problem) = tokens.problem() {
+        (shared.settings.audit)(&format!("{} {problem}", (shared.settings.now)().iso()));
+    }
     // The front end's program is no secret, and the login page needs its style.
     if path.starts_with(assets::FOLDER) || path == "/login" || path == "/logout" {
         return next.run(request).await;
     }
     let secret = cookie(request.headers(), &shared.cookie);
-    let mut who = secret.and_then(|s| locked(&shared.door.sessions).who(s, Instant::now()));
-    if who.is_none()
-        && let Some(token) = bearer(request.headers())
+    let session = secret.and_then(|s| locked(&shared.door.sessions).token(s, Instant::now()));
+    // A session lasts no longer than its token.
+    let mut token = session.and_then(|hash| tokens.of_hash(&hash));
+    if token.is_none()
+        && let Some(given) = bearer(request.headers())
     {
-        who = match attempt(&shared, tokens, &request, token) {
-            Ok(who) => Some(who),
+        token = match attempt(&shared, tokens, &request, given) {
+            Ok(token) => Some(token),
             Err(failure) => return failure.into_response(),
         };
     }
-    match who {
-        Some(who) => named(Some(who), request, next).await,
+    match token {
+        Some(token) => named(Asker::Token(token), request, next).await,
         None => ask_in(&request),
     }
 }
 
-/// Answers, and notes who asks: for what is changed, and for the log.
-async fn named(who: Option<String>, mut request: Request, next: Next) -> Response {
-    let Some(who) = who.map(Who) else { return next.run(request).await };
-    request.extensions_mut().insert(who.clone());
+/// Answers, and notes who asks: for what it may do, for what is changed, and for the log.
+async fn named(asker: Asker, mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(asker.clone());
     let mut response = next.run(request).await;
-    response.extensions_mut().insert(who);
+    response.extensions_mut().insert(asker);
     response
 }
 
@@ -80,14 +85,13 @@ fn ask_in(request: &Request) -> Response {
 }
 
 /// The owner of a token, unless its sender was wrong too often.
-fn attempt(shared: &Shared, tokens: &Tokens, request: &Request, token: &str) -> Result<String, Failure> {
+fn attempt(shared: &Shared, tokens: &Tokens, request: &Request, token: &str) -> Result<Arc<Token>, Failure> {
     let address = request.extensions().get::<Peer>().map_or([0, 0, 0, 0].into(), |p| p.address.ip());
     let mut attempts = locked(&shared.door.attempts);
     if !attempts.may(address, Instant::now()) {
         return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens; wait a minute"));
     }
-    let who = tokens.who(token).map(str::to_owned);
-    who.ok_or_else(|| {
+    tokens.of(token).ok_or_else(|| {
         attempts.wrong(address);
         Failure::new(StatusCode::UNAUTHORIZED, "this is not the token")
     })
@@ -113,12 +117,12 @@ pub(crate) async fn login(State(shared): State<Shared>, request: Request) -> Res
     let request = Request::from_parts(head, ().into());
     let next = next_path(&form);
     match attempt(&shared, tokens, &request, form.get("token").unwrap_or_default().trim()) {
-        Ok(who) => {
-            let Some(secret) = locked(&shared.door.sessions).begin(&who, Instant::now()) else {
+        Ok(token) => {
+            let Some(secret) = locked(&shared.door.sessions).begin(token.hash, Instant::now()) else {
                 return Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers").into_response();
             };
             let mut response = pages::see(next);
-            response.extensions_mut().insert(Who(who));
+            response.extensions_mut().insert(Asker::Token(token));
             set_cookie(&shared, &mut response, &request, &secret, LONGEST.as_secs());
             response
         }

@@ -24,7 +24,10 @@ pub(crate) const PATH: &str = "/api/v1/openapi.json";
 const ERRORS: [(&str, &str); 10] = [
     ("400", "Bad request; the text has the reason"),
     ("401", "Unauthenticated: no session or token, or an invalid one"),
-    ("403", "Another site's page asked, the header X-Fenxi is missing, or the server is read-only"),
+    (
+        "403",
+        "The token has not the right, another site's page asked, the header X-Fenxi is missing, or the server is read-only",
+    ),
     ("404", "Not found: no such run, question, study …"),
     ("408", "Timeout: the time limit of the server was exceeded"),
     ("409", "Conflict: a different run with this id exists"),
@@ -207,6 +210,12 @@ fn others(schemas: &mut Schemas) -> [(&'static str, Value); 8] {
     let page = query("page", "The page's path and query, as `/run?run=@1`", true, text());
     let source = query("source", "Source to watch, by name; default: those of few rows", false, text());
     let recording = query("run", "Run being recorded, by id or name; default: this machine", false, text());
+    let labelled = query(
+        "labels",
+        "Sealed runs whose labels are watched instead",
+        false,
+        json!({ "type": "array", "items": text() }),
+    );
     let about = "Recordings in progress, the name of this machine, and the sources that can be watched.";
     let schema = schemas.add(schema::of::<Status>);
     let mut recordings = get_as(status::PATH, about, Vec::new(), "application/json", schema);
@@ -231,8 +240,9 @@ fn others(schemas: &mut Schemas) -> [(&'static str, Value); 8] {
             get(
                 "/api/v1/live",
                 "Server-Sent Events: `tick` with `{t_ms, values: {\"table.column[key]\": number}}` each second; of a recording also \
-             `end` when it is sealed, and `failed` with `{error}` when there are no values.",
-                vec![recording, source],
+             `end` when it is sealed, and `failed` with `{error}` when there are no values. With `labels`: `labels` with `{run, version}` \
+             for each of the runs, and again whenever somebody has changed its labels, remarks or marks; `end` when it is no more to be seen.",
+                vec![recording, source, labelled],
                 "text/event-stream",
             ),
         ),

@@ -17,7 +17,7 @@ const HTML: &str = "text/html; charset=utf-8";
 
 /// Paths of the front end's pages; what they show is in their query.
 pub(crate) const PAGES: &[&str] =
-    &["/", "/run", "/database", "/compare", "/study", "/trend", "/ask", "/board", "/live"];
+    &["/", "/run", "/database", "/db-report", "/compare", "/study", "/trend", "/ask", "/board", "/live"];
 
 /// Paths that people type, and the pages that they mean.
 pub(crate) const ALIASES: &[(&str, &str)] = &[

@@ -18,7 +18,7 @@ use fenxi_query::{Engine, Interrupt, Options, QueryError, Workers, start_workers
 use fenxi_store::Store;
 use tokio::sync::Semaphore;
 
-use crate::{Limits, Settings};
+use crate::{Limits, Settings, rights::Asker};
 
 /// Between two attempts to interrupt: an interruption between two statements of one request is lost.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
@@ -97,11 +97,12 @@ impl Pool {
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         weight: Weight,
+        asker: &Asker,
         read_only: bool,
         work: impl FnOnce(&Context<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, Refused> {
         let limit = self.0.limits.time;
-        match tokio::time::timeout(limit, self.turn(weight, read_only, work)).await {
+        match tokio::time::timeout(limit, self.turn(weight, asker, read_only, work)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Refused::TooLong(limit)),
         }
@@ -110,6 +111,7 @@ impl Pool {
     async fn turn<T: Send + 'static>(
         &self,
         weight: Weight,
+        asker: &Asker,
         read_only: bool,
         work: impl FnOnce(&Context<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, Refused> {
@@ -127,12 +129,12 @@ impl Pool {
         drop(waiting);
         let job = Arc::new(Job::default());
         let cancel = Cancel(Arc::clone(&job));
-        let theirs = Arc::clone(shared);
+        let (theirs, asker) = (Arc::clone(shared), asker.clone());
         let done = tokio::task::spawn_blocking(move || {
             // Until the work has ended, whether anybody still waits for it or not.
             let _turn = (free, turn);
             let _busy = Counted::enter(Arc::clone(&theirs), |s| &s.busy);
-            theirs.work(&job, read_only, work)
+            theirs.work(&job, &asker, read_only, work)
         });
         let outcome = done.await.unwrap_or_else(|e| Err(ApiError::Failed(format!("an engine ended: {e}"))));
         drop(cancel);
@@ -144,15 +146,23 @@ impl Shared {
     fn work<T>(
         &self,
         job: &Job,
+        asker: &Asker,
         read_only: bool,
         work: impl FnOnce(&Context<'_>) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let engine = idle.map_or_else(|| self.engine(), Ok)?;
+        let store = asker.view(&self.store)?;
+        // An engine has read what its store knows: who sees less has another one, for this request alone.
+        let is_own = store.knows_only_some();
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let engine = if is_own {
+            Engine::with(self.workers()?.clone(), &store, &self.options)
+        } else {
+            idle().map_or_else(|| self.engine(), Ok)?
+        };
         // What interrupts from here on means this request, see below.
         engine.interrupt().renew();
         job.begin(engine.interrupt());
-        let context = Context { store: &self.store, engine: &engine, read_only };
+        let context = Context { store: &store, engine: &engine, read_only };
         // Asked after the interruption is possible, so that none is lost between the two. A mistake in one answer must
         // not take the server with it; its engine is thrown away.
         let cancelled = || Err(ApiError::Interrupted);
@@ -162,6 +172,7 @@ impl Shared {
             (self.log)(&format!("a statement failed: {how}"));
         }
         match outcome {
+            Ok(outcome) if is_own => outcome,
             Ok(outcome) => {
                 self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(engine);
                 outcome

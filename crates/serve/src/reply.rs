@@ -11,7 +11,7 @@ use fenxi_api::ApiError;
 use fenxi_store::StoreError;
 use serde_json::json;
 
-use crate::pool::Refused;
+use crate::{pool::Refused, rights::Denied};
 
 /// How long who is turned away should wait.
 const RETRY_AFTER_S: &str = "2";
@@ -28,6 +28,11 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Failure {
         Failure { status, text: text.into(), near: Vec::new() }
+    }
+
+    /// The message.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     pub(crate) fn wrong(text: impl Into<String>) -> Failure {
@@ -74,6 +79,12 @@ impl IntoResponse for Failure {
     }
 }
 
+impl From<Denied> for Failure {
+    fn from(Denied(text): Denied) -> Failure {
+        Failure::forbidden(text)
+    }
+}
+
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Failure {
         match refused {
@@ -112,6 +123,7 @@ impl From<StoreError> for Failure {
             StoreError::Unknown { .. } => StatusCode::NOT_FOUND,
             StoreError::Ambiguous { .. } | StoreError::Selector(_) => StatusCode::BAD_REQUEST,
             StoreError::Recording { .. } => StatusCode::CONFLICT,
+            StoreError::Filed { .. } => StatusCode::FORBIDDEN,
             StoreError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };

@@ -36,14 +36,15 @@ pub(crate) fn random_word() -> String {
 pub(crate) struct Sessions(BTreeMap<[u8; 32], Session>);
 
 struct Session {
-    who: String,
+    /// Hash of the token that it was begun with.
+    token: [u8; 32],
     begun: Instant,
     used: Instant,
 }
 
 impl Sessions {
-    /// Begins a session of `who`; gives its secret, None when there are no random numbers.
-    pub(crate) fn begin(&mut self, who: &str, now: Instant) -> Option<String> {
+    /// Begins a session with a token of this hash; gives its secret, None when there are no random numbers.
+    pub(crate) fn begin(&mut self, token: [u8; 32], now: Instant) -> Option<String> {
         let secret = random_word();
         if secret.is_empty() {
             return None;
@@ -53,12 +54,12 @@ impl Sessions {
             let oldest = self.0.iter().min_by_key(|(_, s)| s.used).map(|(key, _)| *key);
             oldest.map(|key| self.0.remove(&key));
         }
-        self.0.insert(key(&secret), Session { who: who.to_owned(), begun: now, used: now });
+        self.0.insert(key(&secret), Session { token, begun: now, used: now });
         Some(secret)
     }
 
-    /// Whose session has this secret: a name for the log.
-    pub(crate) fn who(&mut self, secret: &str, now: Instant) -> Option<String> {
+    /// The hash of the token with which the session of this secret was begun.
+    pub(crate) fn token(&mut self, secret: &str, now: Instant) -> Option<[u8; 32]> {
         let key = key(secret);
         let session = self.0.get_mut(&key)?;
         if !session.lasts(now) {
@@ -66,7 +67,7 @@ impl Sessions {
             return None;
         }
         session.used = now;
-        Some(session.who.clone())
+        Some(session.token)
     }
 
     /// Ends a session.
@@ -113,23 +114,25 @@ impl Attempts {
 mod tests {
     use super::*;
 
+    const ANN: [u8; 32] = [7; 32];
+
     #[test]
     fn sessions_end_when_they_are_idle_or_old_or_ended() {
         let mut sessions = Sessions::default();
         let begin = Instant::now();
-        let secret = sessions.begin("ann", begin).unwrap();
+        let secret = sessions.begin(ANN, begin).unwrap();
         let mut now = begin;
         while now < begin + LONGEST - IDLE {
             now += IDLE / 2;
-            assert_eq!(sessions.who(&secret, now).as_deref(), Some("ann"));
+            assert_eq!(sessions.token(&secret, now), Some(ANN));
         }
-        assert_eq!(sessions.who(&secret, begin + LONGEST), None);
-        let secret = sessions.begin("ann", begin).unwrap();
-        assert_eq!(sessions.who(&secret, begin + IDLE), None);
-        let secret = sessions.begin("ann", begin).unwrap();
+        assert_eq!(sessions.token(&secret, begin + LONGEST), None);
+        let secret = sessions.begin(ANN, begin).unwrap();
+        assert_eq!(sessions.token(&secret, begin + IDLE), None);
+        let secret = sessions.begin(ANN, begin).unwrap();
         sessions.end(&secret);
-        assert_eq!(sessions.who(&secret, begin), None);
-        assert_eq!(sessions.who("", begin), None);
+        assert_eq!(sessions.token(&secret, begin), None);
+        assert_eq!(sessions.token("", begin), None);
     }
 
     #[test]

@@ -24,15 +24,15 @@ pub struct Settings {
     pub access: Access,
     /// How connections are encrypted; None: not at all.
     pub tls: Option<Tls>,
-    /// Whether nothing may be changed through it.
+    /// True if nothing may be changed through it.
     pub read_only: bool,
-    /// Whether questions that runs bring with them are asked.
+    /// True if questions that runs bring with them are asked.
     pub carried: bool,
-    /// What answers instead of this machine: a cluster.
+    /// Backend that answers instead of this machine: a cluster.
     pub backend: Option<Arc<dyn Backend>>,
     /// Database servers that may be watched; None: none.
     pub databases: Option<Arc<dyn Source>>,
-    /// What a request may use.
+    /// Limits of a request.
     pub limits: Limits,
     /// The name of this machine, as live values carry it.
     pub host: String,
@@ -42,7 +42,7 @@ pub struct Settings {
     pub now: fn() -> Micros,
 }
 
-/// What requests may use.
+/// Limits of requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Bytes of memory of all engines together.
@@ -127,7 +127,7 @@ impl Limits {
         }
     }
 
-    /// What the only engine of a process that serves one client may use.
+    /// Options of the only engine of a process that serves one client.
     pub fn one_engine(&self, carried: bool) -> Options {
         self.options(1, carried)
     }

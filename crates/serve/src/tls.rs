@@ -12,7 +12,7 @@ use rustls::{
     server::WebPkiClientVerifier,
 };
 
-/// How connections are encrypted.
+/// TLS configuration.
 #[derive(Clone)]
 pub struct Tls {
     pub(crate) config: Arc<ServerConfig>,
@@ -74,7 +74,7 @@ impl Tls {
         Ok(Tls { config: Arc::new(config), asks_clients: client_ca.is_some() })
     }
 
-    /// Whether a client must show a certificate.
+    /// Returns true if a client must show a certificate.
     pub fn asks_clients(&self) -> bool {
         self.asks_clients
     }

@@ -1,6 +1,6 @@
 //! Counter-to-rate conversion of kernel counters, done here and only here.
 
-/// How many bits a counter has before it wraps round to 0.
+/// Width of a counter in bits: it wraps round to 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// 64 bits: it never wraps in practice, so a step back is a reset.
@@ -15,7 +15,7 @@ pub struct Counter {
     last: Option<u64>,
 }
 
-/// What a counter did between two samples.
+/// Change of a counter between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// No earlier value to compare with.

@@ -33,7 +33,7 @@ impl Ethtool {
         Ok(Ethtool { socket, buffer: Vec::new() })
     }
 
-    /// How many counters the driver of `interface` has; 0 when it has none or does not say.
+    /// Number of counters of the driver of `interface`; 0 when it has none or does not report them.
     pub fn n_counters(&mut self, interface: &str) -> usize {
         // cmd, reserved, sset_mask (64 bits), data[1].
         self.prepare(3, ETHTOOL_GSSET_INFO, 0);

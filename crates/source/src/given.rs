@@ -21,7 +21,7 @@ static SPEC: Spec = Spec {
 pub struct GivenFact {
     /// The host that it is about; None for the one that is recorded.
     pub host: Option<String>,
-    /// What it is called.
+    /// Name of the fact.
     pub name: String,
     /// Its value.
     pub value: String,

@@ -115,12 +115,12 @@ pub struct Tick {
     pub t: Micros,
     /// Seconds since this source's previous sample, by a clock that does not step; None at the first.
     pub dt: Option<f64>,
-    /// Whether this is the first sample and the averages since boot are wanted: counters then grew from
+    /// True if this is the first sample and the averages since boot are wanted: counters then grew from
     /// 0 in `dt`, the time since boot. A source that is asked only for samples need not care.
     pub since_boot: bool,
-    /// Whether it is the last one: what was observed has ended, and what is gathered late is taken now.
+    /// True if it is the last one: what was observed has ended, and what is gathered late is taken now.
     pub is_last: bool,
-    /// Whether it lies between two ticks of the recording: only what the recorder started is looked at.
+    /// True if it lies between two ticks of the recording: only what the recorder started is looked at.
     pub is_between: bool,
 }
 
@@ -152,7 +152,7 @@ impl Tick {
     }
 }
 
-/// What a source is.
+/// Declaration of a source: name, tables, options, when it is sampled.
 #[derive(Debug)]
 pub struct Spec {
     /// Its name on the command line; also its file's name.
@@ -163,9 +163,9 @@ pub struct Spec {
     pub tables: &'static [&'static Table],
     /// When it is sampled.
     pub take: Take,
-    /// Whether it is recorded by default.
+    /// True if it is recorded by default.
     pub default: bool,
-    /// Whether the live page shows it by default: those of few rows that cost little.
+    /// True if the live page shows it by default: those of few rows that cost little.
     pub live: bool,
 }
 

@@ -10,11 +10,11 @@ pub struct Opt {
     pub name: &'static str,
     /// Its short form, as after `-`.
     pub short: Option<char>,
-    /// What it takes.
+    /// Type of its value.
     pub takes: Takes,
-    /// What it does, in one line of help.
+    /// Help text, one line.
     pub about: &'static str,
-    /// What it changes.
+    /// Effect.
     pub changes: Changes,
     /// Options that make no sense beside it.
     pub not_with: &'static [&'static str],
@@ -40,7 +40,7 @@ impl Opt {
     }
 }
 
-/// What an option changes.
+/// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
     /// What is observed: a recording can have it.
@@ -49,7 +49,7 @@ pub enum Changes {
     View,
 }
 
-/// What an option takes.
+/// Type of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
     /// Nothing: it is given or not.
@@ -87,7 +87,7 @@ pub enum Takes {
     },
 }
 
-/// What was given for an option.
+/// Value of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// That it is.
@@ -107,7 +107,7 @@ pub enum Value {
 pub struct Options {
     declared: &'static [Opt],
     given: BTreeMap<&'static str, Value>,
-    /// Whether only the command that is run meanwhile, and what it begins, is observed.
+    /// True if only the command that is run meanwhile, and what it begins, is observed.
     pub command_only: bool,
 }
 
@@ -162,7 +162,7 @@ impl Options {
         self.declared(name).map(|option| &option.takes)
     }
 
-    /// Whether an option that takes nothing is given.
+    /// Returns true if an option that takes nothing is given.
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains_key(name)
     }
@@ -176,7 +176,7 @@ impl Options {
         }
     }
 
-    /// How many lines or the like: a whole number, or its default.
+    /// Value of an option that is a whole number, or its default.
     pub fn count(&self, name: &str) -> usize {
         usize::try_from(self.number(name)).unwrap_or(usize::MAX)
     }

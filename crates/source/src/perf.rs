@@ -12,6 +12,8 @@ use std::{
 
 /// `PERF_TYPE_SOFTWARE`.
 pub const SOFTWARE: u32 = 1;
+/// `PERF_TYPE_TRACEPOINT`.
+const TRACEPOINT: u32 = 2;
 /// `PERF_COUNT_SW_CPU_CLOCK`.
 const CPU_CLOCK: Event = Event { kind: SOFTWARE, config: 0 };
 /// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
@@ -31,7 +33,7 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// Most events of one group.
 pub const MOST: usize = 8;
 
-/// What is counted: the number of a kind of events, and which of its events.
+/// Event of perf_event_open: type and config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The kind: [`SOFTWARE`], or the number in a `type` file of `/sys/bus/event_source/devices`.
@@ -91,7 +93,7 @@ impl Group {
         Ok(Group { leader, _others: others, n: events.len() })
     }
 
-    /// What was counted so far, in the order of the events.
+    /// Reads the counters, in the order of the events.
     ///
     /// # Errors
     /// When the kernel gives no values, as of a CPU that went offline.
@@ -116,6 +118,15 @@ impl Group {
 /// When the kernel refuses, as a [`Group`].
 pub fn clock(cpu: usize, period_ns: u64) -> io::Result<OwnedFd> {
     open(&Attributes { period: period_ns, ..Attributes::for_event(CPU_CLOCK) }, cpu, None)
+}
+
+/// The tracepoint of this number, whichever process passes it: for a BPF program that hangs on it.
+///
+/// # Errors
+/// When the kernel refuses, as a [`Group`].
+pub fn tracepoint(number: u64) -> io::Result<OwnedFd> {
+    // A program sees the events of all CPUs, wherever the event is.
+    open(&Attributes::for_event(Event { kind: TRACEPOINT, config: number }), 0, None)
 }
 
 fn open(attributes: &Attributes, cpu: usize, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {

@@ -166,12 +166,12 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// What `rows` hold.
+    /// Content of `rows`.
     pub fn of(mut rows: Rows) -> Observed {
         Observed { batches: rows.tables_mut().map(|t| (t.table().name, t.take().unwrap())).collect() }
     }
 
-    /// How many rows `table` has.
+    /// Number of rows of `table`.
     pub fn count(&self, table: &str) -> usize {
         self.batch(table).map_or(0, RecordBatch::num_rows)
     }
@@ -189,7 +189,7 @@ impl Observed {
         cell(table, self.batch(table)?, column, row)
     }
 
-    /// Whether `table` has a row with `key`.
+    /// Returns true if `table` has a row with `key`.
     pub fn has(&self, table: &str, key: &[&str]) -> bool {
         self.row(table, key).is_some()
     }
@@ -248,7 +248,7 @@ fn cell(name: &str, batch: &RecordBatch, column: &str, row: usize) -> Option<Str
     })
 }
 
-/// Whether a value is there and within a billionth of `expected`.
+/// Asserts that a value is known and within a billionth of `expected`.
 #[track_caller]
 pub fn near(value: Option<f64>, expected: f64) {
     let value = value.expect("a value, not NULL");

@@ -43,7 +43,7 @@ pub(crate) struct Head {
     pub(crate) runs: Vec<String>,
 }
 
-/// What an export wrote.
+/// Result of an export: runs and bytes written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Runs.
@@ -64,7 +64,7 @@ pub(crate) fn labels_file(id: &RunId) -> String {
     format!("labels/{id}.json")
 }
 
-/// Whether what `reader` begins with is an archive of runs: compressed with zstd, and begun as [`Store::export`] does.
+/// Returns true if `reader` begins with an archive of runs: compressed with zstd, and begun as [`Store::export`] does.
 ///
 /// # Errors
 /// When it cannot be read; what cannot be unpacked is no archive.

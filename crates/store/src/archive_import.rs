@@ -19,7 +19,7 @@ use fs_err as fs;
 use tar::{Archive, Entries};
 
 use crate::{
-    FileEntry, Labels, Store, StoreError,
+    FileEntry, Labels, Manifest, Store, StoreError,
     archive::{ARCHIVE, HEAD, Head, labels_file, run_file},
     bounds::{MANIFEST, TEXT, excess},
     digest,
@@ -70,7 +70,7 @@ const WINDOW_LOG: u32 = 24;
 pub struct ImportedRun {
     /// The run.
     pub id: RunId,
-    /// Whether it is new; otherwise the same run was there already and stays as it is, with its labels.
+    /// True if it is new; otherwise the same run was there already and stays as it is, with its labels.
     pub is_new: bool,
     /// Bytes of its files.
     pub bytes: u64,
@@ -93,8 +93,11 @@ impl Store {
         };
         let mut archive = unpack().map_err(|e| meter.fault(&e))?;
         let part = Part::create(self)?;
+        // Which runs there are is a question of the whole store: none is written over.
+        let whole = self.all_runs();
         let mut taking = Taking {
-            store: self,
+            store: &whole,
+            handle: self,
             part: &part,
             meter: &meter,
             // Extensions of tar are not the crate's to read: it would hold them in memory, whatever their size.
@@ -105,7 +108,15 @@ impl Store {
         };
         let runs = taking.all()?;
         end_of(&mut archive.into_inner(), &meter)?;
-        runs.into_iter().map(|run| part.show(self, run)).collect()
+        let mut shown = Vec::with_capacity(runs.len());
+        for run in runs {
+            let run = part.show(&whole, run)?;
+            if run.is_new {
+                self.made(&run.id);
+            }
+            shown.push(run);
+        }
+        Ok(shown)
     }
 }
 
@@ -206,7 +217,8 @@ impl Part {
         if !is_new {
             return Ok(ImportedRun { id, is_new: false, bytes });
         }
-        let _turn = store.changing()?;
+        let change = store.begin_change(&[format!("runs/run={id}")])?;
+        let turn = store.changing()?;
         match fs::read(self.labels(&id)) {
             Ok(labels) => {
                 store.make_dir("labels")?;
@@ -225,6 +237,8 @@ impl Part {
                 return if known { Ok(ImportedRun { id, is_new: false, bytes }) } else { Err(e.into()) };
             }
         }
+        drop(turn);
+        store.end_change(change);
         Ok(ImportedRun { id, is_new: true, bytes })
     }
 }
@@ -259,6 +273,8 @@ struct Next<'a, R: Read> {
 /// The archive being read.
 struct Taking<'a, R: Read> {
     store: &'a Store,
+    /// The handle that asked, which may know only some runs.
+    handle: &'a Store,
     part: &'a Part,
     meter: &'a Meter,
     entries: Entries<'a, R>,
@@ -296,6 +312,18 @@ impl<'a, R: Read> Taking<'a, R> {
         }
     }
 
+    /// The labels of a run as a handle that knows only some runs takes it in; None where it stays as it is.
+    fn filed(&self, manifest: &Manifest, given: Option<Labels>) -> Result<Option<Vec<u8>>, StoreError> {
+        let before = given.unwrap_or_else(|| manifest.first_labels());
+        let mut after = before.clone();
+        self.handle.file(&mut after.tags)?;
+        if after == before {
+            return Ok(None);
+        }
+        let path = self.store.labels_path(&manifest.id);
+        digest::text_of(&self.handle.logged(&before, &after), &path).map(Some)
+    }
+
     fn run(&mut self, id: &RunId) -> Result<Unpacking, StoreError> {
         let labels_name = labels_file(id);
         let found = self.next()?;
@@ -306,10 +334,12 @@ impl<'a, R: Read> Taking<'a, R> {
                 None
             }
         };
+        let mut given = None;
         if let Some(text) = &labels {
             self.weigh(&labels_name, text)?;
-            digest::value_of::<Labels>(text, Path::new(&labels_name), OF_LABELS)
+            let (read, _) = digest::value_of::<Labels>(text, Path::new(&labels_name), OF_LABELS)
                 .map_err(|e| broken(format!("has no labels in {labels_name}: {e}")))?;
+            given = Some(read);
         }
         let name = run_file(id, "run.json");
         let text = self.text(&name, MANIFEST)?;
@@ -319,6 +349,7 @@ impl<'a, R: Read> Taking<'a, R> {
         let dir = self.part.run_dir(id);
         if is_new {
             fs::create_dir(&dir)?;
+            let labels = self.filed(&manifest, given)?.or(labels);
             if let Some(labels) = &labels {
                 fs::File::create_new(self.part.labels(id))?.write_all(labels)?;
             }

@@ -13,7 +13,7 @@ use serde::{
 /// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
 pub(crate) const MANY: usize = 64;
 
-/// Bytes of a manifest or of labels without what it says of files.
+/// Bytes of a manifest or of labels without its list of files.
 pub const TEXT: usize = 1 << 20;
 /// Bytes that a manifest may have for each of its files and inputs.
 const TEXT_OF_FILE: usize = 2 << 10;

@@ -46,12 +46,12 @@ impl Store {
         self.keep_cached(&part, path)
     }
 
-    /// What is kept at `path`; None where nothing is, or it is damaged.
+    /// Reads the cached content of `path`; None where there is none, or it is damaged.
     pub fn read_cached(&self, path: &Path) -> Option<Vec<u8>> {
         if self.has_cached(path) { self.read_own(path).ok() } else { None }
     }
 
-    /// Whether the cache has the file at `path`, as it was kept. What is damaged is removed, so that it is made anew.
+    /// Returns true if the cache has the file at `path`, as it was kept. What is damaged is removed, so that it is made anew.
     pub fn has_cached(&self, path: &Path) -> bool {
         if self.is_as_kept(path) {
             return true;

@@ -67,8 +67,8 @@ impl Store {
                 {
                     continue;
                 }
-                Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&file.path, "it is missing")),
-                Err(e) => return Err(e.into()),
+                // What is missing, or cannot be looked at, is compared as what it should be.
+                Err(_) => Stamp::default(),
             };
             let is_known = self.checked().knows(&file.path, stamp)
                 || (is_many || stamp.size >= LARGE)
@@ -105,11 +105,7 @@ impl Store {
 
     /// Compares one file with what it must be.
     pub(crate) fn check_one(&self, expected: Expected) -> Result<(), StoreError> {
-        let stamp = match fs::metadata(&expected.path) {
-            Ok(meta) => Stamp::from_metadata(&meta),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&expected.path, "it is missing")),
-            Err(e) => return Err(e.into()),
-        };
+        let stamp = fs::metadata(&expected.path).map(|meta| Stamp::from_metadata(&meta)).unwrap_or_default();
         if self.checked().knows(&expected.path, stamp) {
             return Ok(());
         }
@@ -158,7 +154,14 @@ impl Store {
         let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (now, mut lasting) = (now_ns(), Vec::new());
         for (one, outcome) in due.iter().zip(outcomes) {
-            let stamp = outcome.unwrap_or_else(|| Err(self.wrong(&one.expected.path, "it could not be compared")))?;
+            let outcome = outcome.unwrap_or_else(|| Err(self.wrong(&one.expected.path, "it could not be compared")));
+            let stamp = match outcome {
+                Ok(stamp) => stamp,
+                Err(why) => {
+                    self.heal(&one.expected, why)?;
+                    continue;
+                }
+            };
             if stamp.is_settled(now) {
                 self.checked().add(one.expected.path.clone(), stamp);
                 if is_many || stamp.size >= LARGE {
@@ -173,7 +176,10 @@ impl Store {
     /// Hashes a file; gives what it was when it was read.
     fn hash(&self, due: &Due, buffer: &mut [u8]) -> Result<Stamp, StoreError> {
         let path = &due.expected.path;
-        let mut file = open_regular(path)?;
+        let mut file = match open_regular(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(path, "it is missing")),
+            opened => opened?,
+        };
         let before = Stamp::from_metadata(&file.metadata()?);
         if let Some(bytes) = due.expected.bytes.filter(|bytes| *bytes != before.size) {
             return Err(self.wrong(path, &format!("it has {} bytes, {bytes} were written", before.size)));

@@ -10,7 +10,10 @@ use fenxi_model::{
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::{Begin, End, IMPORT, OpenRun, Store, table_seal::Limits};
+use crate::{
+    Begin, End, IMPORT, OpenRun, Store, StoreError,
+    table_seal::{GoOn, Limits},
+};
 
 fn record(store: &Store, random: u64) -> OpenRun {
     fill(store, "record", random, usize::MAX)
@@ -83,8 +86,8 @@ fn many_small_chunks_hold_the_same_as_one() {
     let whole = record(&store, 1).seal(end()).unwrap();
     for (random, limits) in [
         (2, Limits::DEFAULT),
-        (3, Limits { chunk_bytes: 3000, stat_values: 1 << 20 }),
-        (4, Limits { chunk_bytes: 9000, stat_values: 100 }),
+        (3, Limits { chunk_bytes: 3000, stat_values: 1 << 20, ..Limits::DEFAULT }),
+        (4, Limits { chunk_bytes: 9000, stat_values: 100, ..Limits::DEFAULT }),
     ] {
         let open = record(&store, random);
         let id = open.id().clone();
@@ -115,4 +118,20 @@ fn an_import_in_chunks_holds_the_same_as_one_and_may_gain_columns() {
         assert_eq!(store.verify(&parts).unwrap(), []);
         assert!(crate::fs::names(&dir.path().join("open")).unwrap().is_empty());
     }
+}
+
+#[test]
+fn an_import_that_is_stopped_while_it_is_sealed_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(dir.path()).unwrap();
+    for limit in [usize::MAX, 3_000] {
+        let mut open = fill(&store, IMPORT, 1, limit);
+        open.go_on_while(GoOn::while_true(|| false));
+        assert!(matches!(open.seal(end()), Err(StoreError::Stopped)));
+        assert!(store.ids().unwrap().is_empty());
+        assert!(crate::fs::names(&dir.path().join("open")).unwrap().is_empty());
+    }
+    let mut open = fill(&store, IMPORT, 1, 3_000);
+    open.go_on_while(GoOn::while_true(|| true));
+    open.seal(end()).unwrap();
 }

@@ -40,7 +40,7 @@ pub struct CompactWish<'a> {
     pub dry_run: bool,
 }
 
-/// What a compaction did, or would do.
+/// Result of a compaction, or of a dry run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
     /// Tables that it concerned.
@@ -77,6 +77,9 @@ impl Store {
     /// # Errors
     /// When another compaction is under way, a file is damaged, or the store cannot be written. Completed tables stay compacted.
     pub fn compact(&self, wish: &CompactWish<'_>, watch: &mut Watch<'_>) -> Result<Compaction, StoreError> {
+        if self.knows_only_some() {
+            return self.all_runs().compact(wish, watch);
+        }
         let mut done = Compaction::default();
         let _alone = if wish.dry_run { None } else { Some(self.compacting()?) };
         if !wish.dry_run {

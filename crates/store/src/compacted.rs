@@ -88,6 +88,9 @@ impl Store {
     /// Replaces the manifest; the caller holds the lock of changes.
     pub(crate) fn put_compacted(&self, compacted: &Compacted) -> Result<(), StoreError> {
         self.make_dir(COMPACTED)?;
+        // The files before what names them, in copies as well.
+        let names: Vec<String> = compacted.files.iter().map(|file| format!("{COMPACTED}/{}", file.name)).collect();
+        self.mirrored(&names, || Ok::<(), StoreError>(()))?;
         self.put_json(&self.compacted_dir().join(MANIFEST), compacted)?;
         let copy = self.compacted_dir().join(COPY);
         // What a kill leaves out is made up for by the next change.

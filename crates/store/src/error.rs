@@ -32,6 +32,9 @@ pub enum StoreError {
         /// The version known.
         known: u32,
     },
+    /// The caller let sealing end.
+    #[error("sealing was stopped; nothing was kept")]
+    Stopped,
     /// A file whose content cannot be what was written.
     #[error("{path} is damaged: {why}")]
     Damaged {
@@ -139,6 +142,14 @@ pub enum StoreError {
         /// The run.
         id: RunId,
     },
+    /// A handle that knows only runs with a tag would lose sight of one.
+    #[error("the tag `{key}` of a run that is made or changed here must be one of: {values}")]
+    Filed {
+        /// The tag.
+        key: String,
+        /// What it may be.
+        values: String,
+    },
     /// A file operation failed; the text names the file.
     #[error("{source}{}", way_out(.source))]
     Io {
@@ -170,12 +181,12 @@ impl StoreError {
         StoreError::Damaged { path: path.into(), why: why.to_string() }
     }
 
-    /// Whether a file is not there.
+    /// Returns true if a file is not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, StoreError::Io { source } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether there is no room on the disk, or no more of it for this user.
+    /// Returns true if there is no room on the disk, or no more of it for this user.
     pub fn is_full(&self) -> bool {
         let full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
@@ -191,7 +202,7 @@ impl StoreError {
 
 fn hint(near: &[String]) -> String {
     match near {
-        [] => "; `fenxi runs` lists them".to_owned(),
+        [] => "; `fenxi runs` lists them, and `@1` is the latest".to_owned(),
         near => format!("; did you mean {}?", near.join(", ")),
     }
 }

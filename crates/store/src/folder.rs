@@ -22,7 +22,7 @@ use rustix::{
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// How files are opened: a pipe without a writer answers at once, and a terminal does not become ours.
 const PLAIN: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-/// What a file is called until it is whole.
+/// Suffix of a file that is still being written.
 pub const PART: &str = ".part";
 
 /// A folder that was opened. Names are paths within it, with `/` between their parts, none of which is `.` or `..`.
@@ -32,12 +32,12 @@ pub struct Folder {
     path: PathBuf,
 }
 
-/// What lies in a folder.
+/// Entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name in the folder.
     pub name: String,
-    /// What it is.
+    /// Type of the file.
     pub kind: FileType,
     /// Bytes of a file.
     pub bytes: u64,
@@ -88,6 +88,11 @@ impl Folder {
         let (at, last) = self.reach(name)?;
         sys::mkdirat(&at.fd, last, Mode::from_raw_mode(mode)).map_err(|e| failed(&at.path.join(last), e))?;
         at.step(last)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Opens a file to read it.
@@ -182,7 +187,7 @@ impl Folder {
         sys::fsync(&self.fd).map_err(|e| failed(&self.path, e))
     }
 
-    /// What lies in it, in no order. A name that is no UTF-8 is none of ours and is left out.
+    /// Entries in no order. Names that are not UTF-8 are skipped: none of ours is.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -29,7 +29,7 @@ use crate::{
 pub struct Recorded {
     /// Its id, which it keeps.
     pub id: RunId,
-    /// What was known when it began.
+    /// Metadata at the start of the run.
     pub begin: Begin,
     /// The tables that have rows so far.
     pub tables: Vec<&'static str>,
@@ -57,7 +57,7 @@ impl Store {
 
     /// Bytes that the recording `id` takes on disk until now; 0 when there is none.
     pub fn open_bytes(&self, id: &RunId) -> u64 {
-        let dir = self.open_dir().join(id.as_str());
+        let dir = self.open_run_dir(id);
         let size = |name: &String| fs::metadata(dir.join(name)).map_or(0, |meta| meta.len());
         names(&dir).unwrap_or_default().iter().map(size).sum()
     }
@@ -82,7 +82,7 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// What was written since the last call; None when the recorder has ended.
+    /// Returns batches written since the last call; None when the recorder has ended.
     ///
     /// # Errors
     /// When a stream cannot be read.
@@ -90,7 +90,7 @@ impl Follow {
         // Asked before reading: what is written until the end is read in this call or in the one before.
         let is_alive = self.store.is_recording(&self.id);
         let mut batches = Vec::new();
-        for table in recorded(&self.store.open_dir().join(self.id.as_str()))? {
+        for table in recorded(&self.store.open_run_dir(&self.id))? {
             for path in table.segments {
                 let segment = self.segments.entry(path.clone()).or_default();
                 match segment.read(&path, &mut |batch| batches.push((table.table, batch))) {

@@ -205,7 +205,7 @@ impl Index {
 }
 
 impl Store {
-    /// What a listing needs of one run, which may be one that is in no list.
+    /// Summary of one run, also of one that no listing shows.
     ///
     /// # Errors
     /// When there is no such run, or it cannot be read.
@@ -217,7 +217,7 @@ impl Store {
         Ok(Summary { labels: labels.unwrap_or(summary.labels), ..summary })
     }
 
-    /// What a listing needs of all sealed runs, newest first, from the index.
+    /// Summaries of all sealed runs, newest first, from the index.
     ///
     /// # Errors
     /// When the store cannot be read, the labels of any run among it: who asks by labels must not be answered without some.
@@ -233,7 +233,8 @@ impl Store {
     /// When the store cannot be read.
     pub fn listing(&self) -> Result<(Vec<Summary>, Vec<StoreError>), StoreError> {
         let (mut index, mut wrong) = (Index::load(self), Vec::new());
-        if index.refresh(self, &mut wrong)? {
+        // The index is the whole store's.
+        if index.refresh(&self.all_runs(), &mut wrong)? {
             // A store that cannot be written is read all the same, only slower.
             if let Ok(text) = serde_json::to_string(&index)
                 && self.make_dir("cache").is_ok()
@@ -241,7 +242,12 @@ impl Store {
                 let _ = self.replace(&self.index_path(), &verified::sealed(&text), Keeps::Cached);
             }
         }
-        let mut all: Vec<Summary> = index.runs.iter().map(|(id, entry)| index.summary(id, entry)).collect();
+        let known = index.runs.iter().filter(|(id, _)| self.knows(id));
+        let mut all: Vec<Summary> = known.map(|(id, entry)| index.summary(id, entry)).collect();
+        if self.knows_only_some() {
+            // It names runs that are not known here; those whose labels cannot be read are not.
+            wrong.clear();
+        }
         all.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
         Ok((all, wrong))
     }

@@ -25,11 +25,11 @@ pub struct LabelConflict {
     pub run: RunId,
     /// The field, see [`LabelChange::field`].
     pub field: String,
-    /// What it is now; None: removed.
+    /// Current value; None: removed.
     pub kept: Option<String>,
     /// Who set that; None where no log shows it.
     pub kept_by: Option<String>,
-    /// What the other store had.
+    /// Value in the other store.
     pub other: Option<String>,
     /// Who set that.
     pub other_by: Option<String>,
@@ -41,11 +41,38 @@ impl Labels {
         let mut fields: Vec<(String, String)> =
             self.name.iter().map(|name| ("name".to_owned(), name.clone())).collect();
         fields.extend(self.baseline.then(|| ("baseline".to_owned(), "true".to_owned())));
-        fields.extend(self.tags.iter().map(|(key, value)| (format!("tag {key}"), value.clone())));
+        fields.extend(self.tags.iter().map(|(key, value)| (Labels::field_of_tag(key), value.clone())));
         fields.extend(self.remarks.iter().map(|text| (format!("remark {text}"), String::new())));
         fields.extend(self.windows.iter().map(|window| (format!("window {}", window.name), json(window))));
         fields.extend(self.marks.iter().map(|mark| (format!("mark {}", json(mark)), String::new())));
         fields
+    }
+
+    /// What distinguishes these labels from all that the run ever had: a digest.
+    pub fn version(&self) -> String {
+        let labels = Labels { changes: Vec::new(), ..self.clone() };
+        // Labels can always be written.
+        let text = serde_json::to_vec(&labels).unwrap_or_default();
+        blake3::hash(&text).to_hex()[..32].to_owned()
+    }
+
+    /// Who made a remark, and when, as far as a log shows it.
+    pub fn remarked(&self, remark: &str) -> Option<&LabelChange> {
+        self.set_by(&format!("remark {remark}"))
+    }
+
+    /// Who set a mark, and when, as far as a log shows it.
+    pub fn marked(&self, mark: &Mark) -> Option<&LabelChange> {
+        self.set_by(&format!("mark {}", json(mark)))
+    }
+
+    fn set_by(&self, field: &str) -> Option<&LabelChange> {
+        self.changes.iter().rev().find(|change| change.field == field).filter(|change| change.value.is_some())
+    }
+
+    /// The field of the tag `key`.
+    pub(crate) fn field_of_tag(key: &str) -> String {
+        format!("tag {key}")
     }
 
     /// Gives one field another text; a text that is none of its kind changes nothing.
@@ -103,19 +130,15 @@ impl Labels {
                 continue;
             }
             let (ours, hers) = (own_log.get(field.as_str()).copied(), other_log.get(field.as_str()).copied());
-            let is_theirs = match (ours, hers) {
-                (None, Some(_)) => true,
-                (Some(_), None) => false,
+            // Whose text it is from now on, and whether one side knew of the other's.
+            let (is_theirs, seen) = match (ours, hers) {
+                (None, Some(_)) => (true, true),
+                (Some(_), None) => (false, true),
                 // No log shows which is the later one: nothing is lost of what only one has.
-                (None, None) => a.is_none(),
-                (Some(x), Some(y)) if self.changes.contains(y) || x == y => false,
-                (Some(x), Some(_)) if theirs.changes.contains(x) => true,
-                (Some(x), Some(y)) => (y.at, &y.by, b) > (x.at, &x.by, a),
-            };
-            let seen = match (ours, hers) {
-                (Some(x), Some(y)) => self.changes.contains(y) || theirs.changes.contains(x),
-                (None, None) => a.is_none() || b.is_none(),
-                _ => true,
+                (None, None) => (a.is_none(), a.is_none() || b.is_none()),
+                (Some(_), Some(y)) if self.changes.contains(y) => (false, true),
+                (Some(x), Some(_)) if theirs.changes.contains(x) => (true, true),
+                (Some(x), Some(y)) => ((y.at, &y.by, b) > (x.at, &x.by, a), false),
             };
             if is_theirs {
                 merged.set_field(&field, b.map(String::as_str));
@@ -195,7 +218,7 @@ impl Store {
             return Err(self.unknown(id.as_str()));
         }
         let ours = self.run(id)?.labels;
-        let (merged, conflicts) = ours.merged(theirs, id);
+        let (merged, conflicts) = ours.merged(&self.without_moves(&ours, theirs), id);
         if merged != ours {
             self.write_labels(id, &merged)?;
         }

@@ -19,6 +19,9 @@ use rustix::{
 
 use crate::{Folder, Store, StoreError};
 
+/// Folders of small files that may change and are written to all copies.
+pub(crate) const SMALL: &[&str] =
+    &["labels", "studies", "questions", "questions/.kept", "formats", "findings", "boards", "compacted"];
 /// The longest that a change waits for others; each takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it looks whether it is its turn.
@@ -117,6 +120,21 @@ impl Store {
         self.wait(name, FlockOperation::NonBlockingLockExclusive, Duration::ZERO)
     }
 
+    /// The right to write to copies and to what is known of them.
+    pub(crate) fn mirroring(&self) -> Result<HeldLock, StoreError> {
+        self.wait("copies", FlockOperation::NonBlockingLockExclusive, PATIENCE)
+    }
+
+    /// Held from the announcement of a change until it reached the copies, by as many as there are.
+    pub(crate) fn changes_copies(&self) -> Result<HeldLock, StoreError> {
+        self.wait("changes-copies", FlockOperation::NonBlockingLockShared, PATIENCE)
+    }
+
+    /// Held while no announced change goes on.
+    pub(crate) fn no_change_of_copies(&self) -> Result<HeldLock, StoreError> {
+        self.wait("changes-copies", FlockOperation::NonBlockingLockExclusive, PATIENCE)
+    }
+
     /// Held while a hidden directory is made, until it is locked itself or has got its own name.
     pub(crate) fn beginning(&self) -> Result<HeldLock, StoreError> {
         self.wait("begin", FlockOperation::NonBlockingLockShared, PATIENCE)
@@ -148,9 +166,32 @@ impl Store {
     /// Replaces a file of the store: a reader sees the old or the new one, never a part, and a kill leaves
     /// nothing that stays.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8], keeps: Keeps) -> Result<(), StoreError> {
+        let write = |file: &mut fs::File| io::Write::write_all(file, bytes);
+        let name = self.name_of(path)?;
+        if is_mirrored(name) {
+            return self.mirrored(&[name.to_owned()], || self.replace_by(path, keeps, write));
+        }
+        self.replace_by(path, keeps, write)
+    }
+
+    /// The same of this store alone, with what `write` writes; durable before the call returns.
+    pub(crate) fn replace_with(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.replace_by(path, Keeps::OverPowerLoss, write)
+    }
+
+    fn replace_by(
+        &self,
+        path: &Path,
+        keeps: Keeps,
+        write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
         let scratch = self.scratch()?;
         let mut file = scratch.folder.create("part", self.file_mode())?;
-        io::Write::write_all(&mut file, bytes)?;
+        write(&mut file)?;
         if keeps == Keeps::OverPowerLoss {
             file.sync_all()?;
         }
@@ -170,6 +211,12 @@ impl Store {
         let (folders, name) = self.name_of(path)?.rsplit_once('/').unwrap_or(("", self.name_of(path)?));
         Ok((self.folder()?.below(folders)?, name))
     }
+}
+
+/// Whether what has this name in the store is in its copies as well.
+fn is_mirrored(name: &str) -> bool {
+    let (folder, _) = name.rsplit_once('/').unwrap_or(("", name));
+    SMALL.contains(&folder) || folder.starts_with("runs/")
 }
 
 /// How long what is written must last.

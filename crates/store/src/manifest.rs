@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The format version that this code writes and the latest that it reads.
 pub const FORMAT: u32 = 1;
 
-/// What a recorder or importer knows when it begins a run.
+/// Metadata that a recorder or importer has at the start of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
     /// The run's name; None or empty for a run without one.
@@ -52,7 +52,7 @@ impl Begin {
     }
 }
 
-/// What is known when a run ends.
+/// Metadata at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// When the run began, where that is known only at its end, as by an import.
@@ -64,7 +64,7 @@ pub struct End {
     pub exit_status: Option<i32>,
     /// Signal that ended the command, when one did.
     pub signal: Option<i32>,
-    /// What each source cost.
+    /// Cost of each source.
     pub costs: Vec<SourceCost>,
     /// Named parts of the run.
     pub windows: Vec<Window>,
@@ -72,7 +72,7 @@ pub struct End {
     pub ticks: u64,
     /// Samples that were due and not taken.
     pub missed_ticks: u64,
-    /// What was imported.
+    /// Imported inputs.
     #[serde(default)]
     pub inputs: Vec<InputEntry>,
 }
@@ -130,7 +130,7 @@ pub struct Part {
     pub from: u64,
 }
 
-/// What one source cost its recorder over the whole run.
+/// Cost of one source over the whole run: CPU time, samples, wall time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceCost {
     /// The source's name.
@@ -198,7 +198,7 @@ pub struct Manifest {
     /// Signal that ended the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Whether its recorder died and the run was sealed from what it left.
+    /// True if its recorder died and the run was sealed from what it left.
     #[serde(default)]
     pub recovered: bool,
     /// Factors and settings of the experiment.
@@ -213,7 +213,7 @@ pub struct Manifest {
     /// Names of the sources that fed it.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// What the sources cost; empty for a recovered run.
+    /// Cost of each source; empty for a recovered run.
     #[serde(default)]
     pub costs: Vec<SourceCost>,
     /// Samples taken; of a recovered run the most that any table received.
@@ -225,7 +225,7 @@ pub struct Manifest {
     /// CPU seconds that sealing took, statistics included.
     #[serde(default)]
     pub seal_cpu_s: Option<f64>,
-    /// What was imported.
+    /// Imported inputs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputEntry>,
     /// The runs of which it was made, one after another in time. They are gone, or about to be.
@@ -300,12 +300,12 @@ pub struct LabelChange {
     pub by: String,
     /// `name`, `baseline`, `tag KEY`, `remark TEXT`, `window NAME` or `mark JSON`.
     pub field: String,
-    /// What it is since; None when it was removed.
+    /// Value since then; None when it was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
-/// What may change about a run after it is sealed.
+/// Mutable labels of a sealed run: name, tags, remarks, windows, marks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Labels {
@@ -313,7 +313,7 @@ pub struct Labels {
     pub name: Option<String>,
     /// Tags by key.
     pub tags: BTreeMap<String, String>,
-    /// Whether it is the run that others are compared with.
+    /// True if it is the run that others are compared with.
     pub baseline: bool,
     /// Free remarks, oldest first.
     pub remarks: Vec<String>,
@@ -363,7 +363,7 @@ impl Labels {
 pub struct Mark {
     /// The moment.
     pub t: Micros,
-    /// What it is.
+    /// Text of the label.
     pub text: String,
     /// The host that it is about; None: that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -390,7 +390,7 @@ impl RunEntry {
     }
 }
 
-/// What a listing or a selection needs of a run; kept in the index, so that 10,000 cost little.
+/// Metadata of a run for listings and selectors; cached in the index, so that 10,000 runs are cheap to list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The run's id.
@@ -407,7 +407,7 @@ pub struct Summary {
     pub command: Vec<String>,
     /// Exit status of the command.
     pub exit_status: Option<i32>,
-    /// Whether its recorder died.
+    /// True if its recorder died.
     pub recovered: bool,
     /// Samples taken, where that is known.
     pub ticks: Option<u64>,
@@ -443,7 +443,7 @@ pub struct Recovered {
 pub struct Problem {
     /// The file, whole path.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub what: String,
 }
 

@@ -4,7 +4,7 @@
 
 use std::{
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,15 @@ struct Mark {
     /// Whether files are written for their owner alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     private: bool,
+    /// Further folders to which everything is written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<PathBuf>,
+}
+
+/// What the mark of a store sets.
+pub(crate) struct Settings {
+    pub(crate) modes: Modes,
+    pub(crate) copies: Vec<PathBuf>,
 }
 
 fn check(format: u32, id: &str) -> String {
@@ -44,8 +53,13 @@ pub(crate) fn of_creator() -> Modes {
 pub(crate) fn write(store: &Path, id: u64, modes: Modes) -> Result<(), StoreError> {
     let path = store.join(MARK);
     let id = format!("{id:016x}");
-    let mark =
-        Mark { format: FORMAT, check: Some(check(FORMAT, &id)), id: id.clone(), private: modes == Modes::Private };
+    let mark = Mark {
+        format: FORMAT,
+        check: Some(check(FORMAT, &id)),
+        id: id.clone(),
+        private: modes == Modes::Private,
+        copies: Vec::new(),
+    };
     let mut text = serde_json::to_vec_pretty(&mark).map_err(|e| StoreError::damaged(&path, e))?;
     text.push(b'\n');
     let part = format!("{PART}{id}");
@@ -64,8 +78,22 @@ pub(crate) fn write(store: &Path, id: u64, modes: Modes) -> Result<(), StoreErro
 /// What the name of a mark begins with until it is written.
 pub(crate) const PART: &str = ".store.json.part-";
 
-/// Reads a store's mark; gives who may read what is written.
-pub(crate) fn read(text: &[u8], path: &Path) -> Result<Modes, StoreError> {
+/// The id in a store's mark; empty where it is none.
+pub(crate) fn id_of(text: &[u8]) -> String {
+    serde_json::from_slice::<Mark>(text).map(|mark| mark.id).unwrap_or_default()
+}
+
+/// The mark of a copy of a store: the store's own, without copies.
+pub(crate) fn of_copy(text: &[u8]) -> serde_json::Result<Vec<u8>> {
+    let mut mark: Mark = serde_json::from_slice(text)?;
+    mark.copies.clear();
+    let mut text = serde_json::to_vec_pretty(&mark)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Reads a store's mark; gives who may read what is written, and where else that is to be.
+pub(crate) fn read(text: &[u8], path: &Path) -> Result<Settings, StoreError> {
     // Only the version at first: the rest of a later format may differ.
     #[derive(Deserialize)]
     struct Version {
@@ -80,5 +108,16 @@ pub(crate) fn read(text: &[u8], path: &Path) -> Result<Modes, StoreError> {
     if mark.format == 0 || !is_id || mark.check.is_some_and(|digits| digits != check(mark.format, &mark.id)) {
         return Err(StoreError::damaged(path, "its format or id was changed; restore both from a copy"));
     }
-    Ok(if mark.private { Modes::Private } else { Modes::ByUmask })
+    let own = path.parent().unwrap_or(path);
+    if let Some(odd) =
+        mark.copies.iter().find(|copy| !copy.is_absolute() || own.starts_with(copy) || copy.starts_with(own))
+    {
+        let why = format!(
+            "`copies` names {}: a copy is another folder, from the root on, neither in the store nor around it",
+            odd.display()
+        );
+        return Err(StoreError::damaged(path, why));
+    }
+    let modes = if mark.private { Modes::Private } else { Modes::ByUmask };
+    Ok(Settings { modes, copies: mark.copies })
 }

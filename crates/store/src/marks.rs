@@ -30,7 +30,7 @@ impl Store {
             drop(turn);
             return self.mark(id, mark);
         }
-        let dir = self.open_dir().join(id.as_str());
+        let dir = self.open_run_dir(id);
         if !dir.is_dir() {
             return Err(self.unknown(id.as_str()));
         }
@@ -47,7 +47,7 @@ impl Store {
     /// # Errors
     /// When there is no such run, or it cannot be read.
     pub fn marks(&self, id: &RunId) -> Result<Vec<Mark>, StoreError> {
-        let dir = self.open_dir().join(id.as_str());
+        let dir = self.open_run_dir(id);
         if dir.is_dir() && !self.run_dir(id).is_dir() {
             let mut labels = Labels::default();
             waiting(&dir)?.into_iter().for_each(|mark| labels.add_mark(mark));

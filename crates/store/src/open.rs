@@ -24,7 +24,7 @@ use crate::{
     seal::{IMPORT, Opened, RAW, Recording, give_up, is_made_again},
     sort_buffer::SortBuffer,
     stream::{Shared, TableStream, Written},
-    table_seal::{Limits, Sealing},
+    table_seal::{GoOn, Limits, Sealing},
 };
 
 /// How long written rows may wait until they are made durable.
@@ -52,6 +52,7 @@ pub struct OpenRun {
     /// could be recovered. An import that was cut short is begun anew.
     import: Option<Chunks>,
     pub(crate) import_limit: usize,
+    go_on: Option<GoOn>,
     /// Inputs that were begun to be kept.
     raws: AtomicUsize,
     syncer: Syncer,
@@ -71,6 +72,7 @@ impl Store {
 
 impl OpenRun {
     pub(crate) fn begin(store: &Store, mut begin: Begin) -> Result<OpenRun, StoreError> {
+        store.file(&mut begin.tags)?;
         let open = store.make_dir("open")?;
         let name = begin.name.clone().unwrap_or_default();
         let mut random = begin.random;
@@ -80,7 +82,7 @@ impl OpenRun {
             let dir = open.join(id.as_str());
             // Made under a hidden name and locked first, so that it is not taken for a dead recorder's.
             let hidden = open.join(format!(".new-{id}-{}", std::process::id()));
-            let taken = dir.exists() || store.run_dir(&id).exists();
+            let taken = dir.exists() || store.all_runs().run_dir(&id).exists();
             match if taken { Err(std::io::ErrorKind::AlreadyExists.into()) } else { fs::create_dir(&hidden) } {
                 Ok(()) => store.modes().apply(&hidden)?,
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -96,6 +98,7 @@ impl OpenRun {
                 begin = opened.begin;
                 continue;
             };
+            store.made(&opened.id);
             return Ok(OpenRun {
                 store: store.clone(),
                 syncer: Syncer::start(),
@@ -107,10 +110,16 @@ impl OpenRun {
                 apart: Vec::new(),
                 import,
                 import_limit: IMPORT_BYTES,
+                go_on: None,
                 raws: AtomicUsize::new(0),
                 _lock: lock,
             });
         }
+    }
+
+    /// Lets an import end where `go_on` returns false: nothing of it is kept then ([`StoreError::Stopped`]).
+    pub fn go_on_while(&mut self, go_on: GoOn) {
+        self.go_on = Some(go_on);
     }
 
     /// The id it has and keeps.
@@ -136,7 +145,7 @@ impl OpenRun {
     /// written are written by the next call, in their order.
     pub fn append(&mut self, rows: &mut Rows) -> Result<(), StoreError> {
         if let Some(chunks) = &mut self.import {
-            return chunks.append(rows, &self.dir, self.import_limit);
+            return chunks.append(rows, &self.dir, (self.import_limit, self.go_on.as_ref()));
         }
         let mut first_error = None;
         for (place, table) in TABLES.iter().enumerate() {
@@ -177,7 +186,7 @@ impl OpenRun {
         Ok(())
     }
 
-    /// Whether the disk has room for sealing what was written so far. The files of a run take a quarter to a half of the
+    /// Returns true if the disk has room for sealing what was written so far. The files of a run take a quarter to a half of the
     /// streams that they are made of. True where the file system does not report it.
     pub fn has_room(&self) -> bool {
         let written: u64 = self.streams.iter().flatten().map(TableStream::bytes).sum();
@@ -232,6 +241,7 @@ impl OpenRun {
     /// [`Store::recover`] seals it. Of an import nothing is kept.
     pub fn seal(mut self, end: End) -> Result<RunId, StoreError> {
         self.syncer.stop();
+        let go_on = self.go_on.take();
         // For a later recovery, should sealing fail. Without room for it, it is done without.
         if !is_made_again(&self.opened.begin.kind)
             && let Ok(text) = serde_json::to_vec(&end)
@@ -248,7 +258,7 @@ impl OpenRun {
             apart: std::mem::take(&mut self.apart),
             chunks: self.import.take(),
             sync_all: self.raws.load(Ordering::Relaxed) > SYNCED_RAWS,
-            limits: Limits::DEFAULT,
+            limits: Limits { go_on: go_on.as_ref(), ..Limits::DEFAULT },
         };
         let made_again = is_made_again(&self.opened.begin.kind);
         match recording.seal() {
@@ -288,7 +298,12 @@ pub(crate) struct Chunked {
 
 impl Chunks {
     /// Gathers all rows; writes those of the largest table when all take more than `limit` bytes.
-    fn append(&mut self, rows: &mut Rows, dir: &Path, limit: usize) -> Result<(), StoreError> {
+    fn append(
+        &mut self,
+        rows: &mut Rows,
+        dir: &Path,
+        (limit, go_on): (usize, Option<&GoOn>),
+    ) -> Result<(), StoreError> {
         for table in rows.tables_mut() {
             let id = table.table().id;
             let Some(batch) = table.take() else { continue };
@@ -310,7 +325,7 @@ impl Chunks {
             self.bytes -= largest.gather.bytes;
             let table = largest.gather.table;
             let sealing = largest.written.get_or_insert_with(|| Sealing::new(table, dir));
-            sealing.write_more(&mut largest.gather)?;
+            sealing.write_more(&mut largest.gather, Limits { go_on, ..Limits::DEFAULT })?;
             largest.gather.clear();
         }
         Ok(())

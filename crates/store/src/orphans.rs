@@ -34,6 +34,9 @@ const WITH_PARTS: &[&str] = &["cache", DERIVED, "cache/uploads", "labels", "ques
 impl Store {
     /// Removes what the dead left in `open/`: names alone identify them.
     pub(crate) fn clear_open(&self) {
+        if self.knows_only_some() {
+            return self.all_runs().clear_open();
+        }
         // In this order, as everywhere both are taken. Held to the end: no process creates a directory under a name that
         // is being removed.
         let Ok(_turn) = self.changing() else { return };
@@ -68,6 +71,9 @@ impl Store {
 
     /// Removes leftovers of older versions in other places too. It lists all runs, so that it is for commands that write.
     pub fn clear(&self) {
+        if self.knows_only_some() {
+            return self.all_runs().clear();
+        }
         self.clear_open();
         for path in self.left_elsewhere() {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };

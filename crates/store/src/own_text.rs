@@ -59,8 +59,11 @@ impl Store {
             return Ok(false);
         }
         let _turn = self.changing()?;
-        remove(&self.kept_path(name))?;
-        remove(&path)
+        let names = [format!("questions/{name}.sql"), format!("questions/.kept/{name}.json")];
+        self.mirrored(&names, || {
+            remove(&self.kept_path(name))?;
+            remove(&path)
+        })
     }
 
     /// The text of the question `name`.

@@ -83,7 +83,7 @@ impl Compacted {
         file.runs.iter().flat_map(runs)
     }
 
-    /// What is in it that cannot be: whoever wrote it may have written its digest as well.
+    /// Content that cannot be: an attacker who wrote it may have written its digest as well.
     pub(crate) fn wrong(&self) -> Option<String> {
         if !self.runs.is_sorted() {
             return Some("names its runs out of order".to_owned());

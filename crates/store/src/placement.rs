@@ -152,7 +152,7 @@ impl Store {
         }
     }
 
-    /// Whether a table of a run is in a file of many runs.
+    /// Returns true if a table of a run is in a file of many runs.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -74,7 +74,8 @@ impl Store {
             return Ok(only.id.clone());
         }
         let name = found.first().map_or("", |first| if first.is_rolled { &first.series } else { &first.name });
-        self.range_of(found, span, name)
+        // What was found is known; what is made of it lies in the cache of the whole store.
+        self.all_runs().range_of(found, span, name)
     }
 
     /// The runs that selectors name as they lie in the store, each once, in that order: of a range of time those that have

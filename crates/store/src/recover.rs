@@ -27,7 +27,10 @@ impl Store {
         self.recover_with(Limits::DEFAULT)
     }
 
-    pub(crate) fn recover_with(&self, limits: Limits) -> Result<Vec<Recovered>, StoreError> {
+    pub(crate) fn recover_with(&self, limits: Limits<'_>) -> Result<Vec<Recovered>, StoreError> {
+        if self.knows_only_some() {
+            return self.all_runs().recover_with(limits);
+        }
         let mut done = Vec::new();
         let found = names(&self.open_dir())?;
         for name in &found {
@@ -78,7 +81,7 @@ impl Store {
     }
 
     /// None when the run is alive, or is already there.
-    fn recover_one(&self, id: &RunId, dir: &Path, limits: Limits) -> Result<Option<u64>, StoreError> {
+    fn recover_one(&self, id: &RunId, dir: &Path, limits: Limits<'_>) -> Result<Option<u64>, StoreError> {
         let Some(_lock) = lock(dir)? else { return Ok(None) };
         if self.run_dir(id).exists() {
             // Sealed; the process died before it removed this.
@@ -113,7 +116,7 @@ impl Store {
 
     /// Whether a live recorder writes the run `id`.
     pub(crate) fn is_recording(&self, id: &RunId) -> bool {
-        let dir = self.open_dir().join(id.as_str());
+        let dir = self.open_run_dir(id);
         dir.exists() && matches!(lock(&dir), Ok(None))
     }
 }

@@ -63,6 +63,7 @@ impl Store {
             if !self.run_dir(run).exists() {
                 continue;
             }
+            let change = self.begin_change(&[format!("runs/run={run}")])?;
             for name in restored.keys() {
                 let part = scratch.path(&format!("{run}.{name}"));
                 self.modes().apply(&part)?;
@@ -74,6 +75,7 @@ impl Store {
                 let _ = fs::remove_file(self.index_path());
             }
             sync_dir(&self.run_dir(run))?;
+            self.end_change(change);
             given.push((*run).clone());
         }
         let _turn = self.changing()?;

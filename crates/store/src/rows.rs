@@ -44,7 +44,7 @@ impl Rows {
         &self.path
     }
 
-    /// How many there are.
+    /// Length.
     pub(crate) fn n_rows(&self) -> u64 {
         self.n_rows
     }

@@ -19,6 +19,10 @@ pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "
 /// What the name of a run that is being removed begins with.
 pub(crate) const REMOVED: &str = ".removed-";
 
+/// What a file of labels was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LabelStamp(Stamp);
+
 impl Store {
     /// Ids of all sealed runs, in no order.
     ///
@@ -26,7 +30,8 @@ impl Store {
     /// When the store cannot be read.
     pub fn ids(&self) -> Result<Vec<RunId>, StoreError> {
         let names = files::names(&self.runs_dir())?;
-        Ok(names.iter().filter_map(|name| RunId::parse(name.strip_prefix("run=")?)).collect())
+        let ids = names.iter().filter_map(|name| RunId::parse(name.strip_prefix("run=")?));
+        Ok(ids.filter(|id| self.knows(id)).collect())
     }
 
     /// All sealed runs with whole manifests, newest first. Prefer [`Store::summaries`] for a listing.
@@ -60,8 +65,16 @@ impl Store {
     /// The manifest of `id`; [`StoreError::Unknown`] without suggestions when there is no such run.
     pub(crate) fn manifest(&self, id: &RunId) -> Result<Manifest, StoreError> {
         let path = self.run_dir(id).join("run.json");
-        let text = read_regular(&path, WHOLE).map_err(|e| self.no_manifest(id, &path, e))?;
-        parse_manifest(id, path, &text)
+        let text = read_regular(&path, WHOLE).map_err(|e| self.no_manifest(id, &path, e));
+        self.or_healed(id, text.and_then(|text| parse_manifest(id, path, &text)))
+    }
+
+    /// What was read of a manifest, or what a copy has of it where it is damaged.
+    fn or_healed(&self, id: &RunId, read: Result<Manifest, StoreError>) -> Result<Manifest, StoreError> {
+        match read {
+            Err(StoreError::Damaged { path, why }) => self.heal_manifest(id).ok_or(StoreError::Damaged { path, why }),
+            other => other,
+        }
     }
 
     /// The manifest of `id`, which this process may have read before.
@@ -71,12 +84,19 @@ impl Store {
     pub fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
         let path = self.run_dir(id).join("run.json");
         let cannot = |e| self.no_manifest(id, &path, e);
-        let stamp = Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?);
+        let stamp = match fs::metadata(&path) {
+            Ok(meta) => Stamp::from_metadata(&meta),
+            Err(e) => return self.or_healed(id, Err(cannot(e))).map(Arc::new),
+        };
         let read = || {
             let text = read_regular(&path, WHOLE).map_err(cannot)?;
             Ok((text, Stamp::from_metadata(&fs::metadata(&path).map_err(cannot)?)))
         };
-        self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text))
+        let kept = self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text));
+        match kept {
+            Err(error @ StoreError::Damaged { .. }) => self.or_healed(id, Err(error)).map(Arc::new),
+            kept => kept,
+        }
     }
 
     /// What it means that the manifest of `id` cannot be read.
@@ -97,14 +117,21 @@ impl Store {
         }
         let path = self.labels_path(id);
         match self.read_own(&path) {
-            Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),
+            Ok(text) => {
+                let read = |text: &[u8]| digest::value_of(text, &path, OF_LABELS).map(|(labels, _)| labels);
+                let healed = |_: &StoreError| self.heal_small(&format!("labels/{id}.json"), |text| read(text).is_ok());
+                match read(&text) {
+                    Err(error) => healed(&error).map_or(Err(error), |text| read(&text).map(Some)),
+                    labels => labels.map(Some),
+                }
+            }
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    /// Changes the labels of `id`. Nobody else changes any meanwhile, so that no change is lost: whoever comes next
-    /// finds this one. An error of `change` changes nothing.
+    /// Changes the labels of `id` under a lock, so that no concurrent change is lost: the next
+    /// writer finds this one. An error of `change` changes nothing.
     ///
     /// # Errors
     /// That of `change`; also when there is no such run, the store cannot be written, or others hold it for long.
@@ -121,6 +148,7 @@ impl Store {
         let mut entry = self.run(id)?;
         let before = entry.labels.clone();
         let done = change(&mut entry)?;
+        self.may_become(&entry.labels)?;
         self.write_labels(id, &self.logged(&before, &entry.labels))?;
         Ok(done)
     }
@@ -136,6 +164,7 @@ impl Store {
         if !self.run_dir(id).is_dir() {
             return Err(self.unknown(id.as_str()));
         }
+        self.may_become(labels)?;
         // Labels that cannot be read are replaced as if there had been none.
         let before = self.run(id).map(|run| run.labels).unwrap_or_default();
         self.write_labels(id, &self.logged(&before, labels))
@@ -147,6 +176,11 @@ impl Store {
         self.write_labels(id, labels)
     }
 
+    /// The file of the labels of `id` as it is: another one whenever they were changed, with any fenxi. None where there is none.
+    pub fn labels_stamp(&self, id: &RunId) -> Option<LabelStamp> {
+        fs::symlink_metadata(self.labels_path(id)).ok().map(|meta| LabelStamp(Stamp::from_metadata(&meta)))
+    }
+
     pub(crate) fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
         self.make_dir("labels")?;
         self.put_json(&self.labels_path(id), labels)
@@ -154,7 +188,7 @@ impl Store {
 
     /// The file of the labels of `id`.
     pub(crate) fn labels_path(&self, id: &RunId) -> PathBuf {
-        self.labels_dir().join(format!("{id}.json"))
+        self.known_dir("labels", id).join(format!("{id}.json"))
     }
 
     /// Removes the run `id` and its labels. Queries that have it open finish undisturbed.
@@ -170,7 +204,12 @@ impl Store {
             }
             return Err(self.unknown(id.as_str()));
         }
-        // Out of sight with one rename, so that nobody sees half a run; last goes what tells that it is to go.
+        let names = [format!("runs/run={id}"), format!("labels/{id}.json")];
+        self.mirrored(&names, || self.remove_here(id, &dir))
+    }
+
+    fn remove_here(&self, id: &RunId, dir: &Path) -> Result<(), StoreError> {
+        // Out of sight with one rename, so that no reader sees half a run; the file that marks it as removed goes last.
         let hidden = self.open_dir().join(format!("{REMOVED}{id}"));
         {
             let _turn = self.changing()?;
@@ -178,7 +217,7 @@ impl Store {
             if hidden.exists() {
                 fs::remove_dir_all(&hidden)?;
             }
-            fs::rename(&dir, &hidden)?;
+            fs::rename(dir, &hidden)?;
             files::sync_dir(&self.runs_dir())?;
             self.forget(id)?;
         }
@@ -200,8 +239,8 @@ impl Store {
     }
 }
 
-/// What the `text` of the manifest of `id`, at `path`, says: intact, and of a version that is known.
-fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
+/// What the `text` of the manifest of `id`, at `path`, contains: intact, and of a known version.
+pub(crate) fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
     let manifest: Manifest = serde_json::from_slice(text).map_err(|e| StoreError::damaged(&path, e))?;
     if manifest.format > FORMAT {
         return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });

@@ -25,12 +25,12 @@ use crate::{
     verified,
 };
 
-/// What was found about a store besides its runs.
+/// Problems and remarks that a scrub found in a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubReport {
-    /// What is damaged.
+    /// Damage.
     pub problems: Vec<Problem>,
-    /// What is worth knowing.
+    /// Remarks that are no damage.
     pub remarks: Vec<Problem>,
 }
 
@@ -84,7 +84,8 @@ impl Store {
                 "findings" => self.look_at_findings(&mut found)?,
                 "cache" => self.look_at_cache(&left, &mut found)?,
                 "locks" => self.look_at_locks(&mut found)?,
-                "store.json" => {}
+                // A store with copies, and a copy: `fenxi store scrub` looks at these.
+                "store.json" | "copies.json" | "copy.json" | "left" => {}
                 _ if left.contains(&path) => {}
                 _ => found.unknown(&path),
             }
@@ -294,7 +295,10 @@ impl Store {
 
     fn look_at_locks(&self, found: &mut ScrubReport) -> Result<(), StoreError> {
         let dir = self.path().join("locks");
-        let is_known = |name: &str| ["begin", "changes", "compact"].contains(&name) || name.starts_with("series-");
+        let is_known = |name: &str| {
+            ["begin", "changes", "compact", "copies", "changes-copies", "scrub"].contains(&name)
+                || name.starts_with("series-")
+        };
         for name in names(&dir)?.iter().filter(|name| !is_known(name)) {
             found.unknown(&dir.join(name));
         }

@@ -41,7 +41,7 @@ pub const PERIOD: &str = "period";
 pub(crate) fn is_made_again(kind: &str) -> bool {
     [IMPORT, AVERAGE, SNAPSHOT, PERIOD].contains(&kind)
 }
-/// What the tables of averages since boot are called before their point: `boot.cpu`.
+/// Prefix of tables of averages since boot: `boot.cpu`.
 pub const BOOT: &str = "boot";
 /// What the tables of standard deviations over the runs of an average are called before their point:
 /// `spread.cpu`.
@@ -97,7 +97,7 @@ pub(crate) struct Recording<'a> {
     pub(crate) chunks: Option<Chunks>,
     /// Whether there are kept inputs that are not durable yet.
     pub(crate) sync_all: bool,
-    pub(crate) limits: Limits,
+    pub(crate) limits: Limits<'a>,
 }
 
 impl Recording<'_> {
@@ -137,11 +137,17 @@ impl Recording<'_> {
         self.link_inputs(part, &manifest.inputs)?;
         self.store.modes().apply_all(part)?;
         sync_dir(part)?;
+        // Where this fails, a scrub finds what copies lack.
+        let change = if id.is_range() { None } else { self.store.begin_change(&[format!("runs/run={id}")]).ok() };
         // A process that sets a mark now waits, and finds the sealed run.
-        let _turn = self.store.changing()?;
+        let turn = self.store.changing()?;
         self.store.settle_marks(&id, &self.dir, manifest.first_labels())?;
         fs::rename(part, &shown)?;
         sync_dir(&runs)?;
+        drop(turn);
+        if let Some(change) = change {
+            self.store.end_change(change);
+        }
         // From here on the run is there. A leftover in `open/` is removed by the next recovery.
         let _ = give_up(&self.dir);
         Ok(dropped)
@@ -263,8 +269,7 @@ impl Tables {
 
 /// CPU seconds this thread has used.
 pub(crate) fn cpu_seconds() -> f64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+    fenxi_sys::clock::thread_cpu_ns() as f64 / 1e9
 }
 
 /// The manifest as it is written, with its own digest in it.

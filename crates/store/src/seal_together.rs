@@ -46,7 +46,7 @@ pub(crate) fn seal_together(
     tables: Vec<Chunked>,
     dir: &Path,
     stats: &mut StatsFile,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<(Vec<Sealed>, f64), StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(tables.len());
     if threads < 2 {
@@ -78,7 +78,7 @@ pub(crate) fn seal_together(
 }
 
 /// Seals tables until there is none left; gives the CPU seconds that this thread took.
-fn seal_some(jobs: &Mutex<VecDeque<Job>>, dir: &Path, limits: Limits) -> f64 {
+fn seal_some(jobs: &Mutex<VecDeque<Job>>, dir: &Path, limits: Limits<'_>) -> f64 {
     loop {
         let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some((Chunked { gather, written }, to)) = next else { return crate::seal::cpu_seconds() };

@@ -1,12 +1,12 @@
-//! What tells that a file is as it was.
+//! Stamp of a file, which shows that it has not changed.
 
 use std::os::unix::fs::MetadataExt;
 
 /// A file may change twice within one step of the kernel's clock: what is as young as this is compared again.
 const YOUNG_NS: i128 = 2_000_000_000;
 
-/// What tells that a file is as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Stamp of a file: inode, size and times, which show that it has not changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) dev: u64,
     pub(crate) ino: u64,

@@ -27,7 +27,7 @@ use crate::{
     thinned::{HIGHEST, LOWEST, Thinner},
 };
 
-/// What runs are made one of, and how.
+/// Merge of several runs into one: inputs and options.
 #[derive(Debug)]
 pub struct Stitch<'a> {
     /// The runs, in the order of their time.
@@ -45,7 +45,7 @@ const HELD_BYTES: usize = 12 << 20;
 /// Rows read at a time.
 const BATCH: usize = 1 << 14;
 /// Statistics are made of no more values at a time.
-const LIMITS: Limits = Limits { chunk_bytes: HELD_BYTES, stat_values: 2 << 20 };
+const LIMITS: Limits<'static> = Limits { chunk_bytes: HELD_BYTES, stat_values: 2 << 20, go_on: None };
 
 /// A sealed run, or one that is still recorded, and what it has.
 pub(crate) struct Piece {
@@ -105,6 +105,7 @@ impl Store {
             self.hand_on_marks(pieces, &manifest)?;
         }
         let shown = self.run_dir(&id);
+        let change = if id.is_range() { None } else { Some(self.begin_change(&[format!("runs/run={id}")])?) };
         match fs::rename(&part, &shown) {
             // Somebody else made the same at the same moment.
             Err(_) if shown.join("run.json").exists() => {}
@@ -112,6 +113,9 @@ impl Store {
         }
         if let Some(parent) = shown.parent() {
             sync_dir(parent)?;
+        }
+        if let Some(change) = change {
+            self.end_change(change);
         }
         Ok(true)
     }
@@ -161,7 +165,7 @@ impl Growing {
         if self.gather.bytes > HELD_BYTES {
             let (table, work) = (self.gather.table, &self.path_of_chunks);
             let sealing = self.written.get_or_insert_with(|| Sealing::new(table, work));
-            sealing.write_more(&mut self.gather)?;
+            sealing.write_more(&mut self.gather, LIMITS)?;
             self.gather.clear();
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::{
     fs as files,
     fs::Modes,
     mark::{self, MARK, MARK_BYTES},
+    only::Seen,
     packed::CompactedCache,
     seen::Checked,
 };
@@ -29,6 +30,10 @@ pub struct Store {
     packed: Arc<CompactedCache>,
     /// Who changes labels; None: the user of this process.
     pub(crate) by: Option<Arc<str>>,
+    /// Further folders to which everything is written.
+    pub(crate) copies: Arc<[PathBuf]>,
+    /// The only runs that this handle knows; None: all.
+    pub(crate) seen: Option<Arc<Seen>>,
 }
 
 impl Store {
@@ -56,12 +61,20 @@ impl Store {
             }
             Err(e) => return Err(e.into()),
         };
-        let modes = mark::read(&text, &path.join(MARK))?;
+        let mark::Settings { modes, copies } = mark::read(&text, &path.join(MARK))?;
         // A write through a link ends outside: a store from an untrusted source must not choose where.
         for name in OWN.iter().chain(&["findings"]) {
             folder.not_a_link(name)?;
         }
-        Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default(), by: None })
+        Ok(Store {
+            path: path.into(),
+            modes,
+            checked: Arc::default(),
+            packed: Arc::default(),
+            by: None,
+            copies: copies.into(),
+            seen: None,
+        })
     }
 
     /// Opens the store at `path`; makes one where nothing is.
@@ -107,12 +120,12 @@ impl Store {
         self.range_dir(id).filter(|_| !own.exists()).unwrap_or(own)
     }
 
-    /// The directory of the run `id` among the runs.
+    /// The directory of the run `id` among the runs; one that never exists where this handle does not know the run.
     pub(crate) fn own_dir(&self, id: &RunId) -> PathBuf {
-        self.path.join("runs").join(format!("run={id}"))
+        self.known_dir("runs", id).join(format!("run={id}"))
     }
 
-    /// An error where `id` is a range of time, which nobody can change.
+    /// An error where `id` is a range of time, which cannot be changed.
     pub(crate) fn not_a_range(&self, id: &RunId) -> Result<(), StoreError> {
         if id.is_range() && !self.own_dir(id).exists() { Err(StoreError::IsRange { id: id.clone() }) } else { Ok(()) }
     }
@@ -179,6 +192,12 @@ impl Store {
         Ok(crate::folder::text_of(path, self.read_own(path)?)?)
     }
 
+    /// The folder `name`, or one that is never there where this handle does not know `id`.
+    pub(crate) fn known_dir(&self, name: &str, id: &RunId) -> PathBuf {
+        let folder = self.path.join(name);
+        if self.knows(id) { folder } else { folder.join(UNKNOWN) }
+    }
+
     pub(crate) fn open_dir(&self) -> PathBuf {
         self.path.join("open")
     }
@@ -191,6 +210,9 @@ impl Store {
         self.path.join("cache/index.json")
     }
 }
+
+/// A folder that no store has: where runs lie that a handle does not know.
+const UNKNOWN: &str = ".unknown";
 
 /// What a store's directory holds.
 pub(crate) const OWN: &[&str] = &[

@@ -7,6 +7,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use arrow_array::{Array, RecordBatch};
@@ -16,8 +17,9 @@ use fenxi_model::{
     schema_of,
 };
 use fs_err as fs;
+use indexmap::IndexSet;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use crate::{
     FileEntry, StoreError,
@@ -31,17 +33,45 @@ use crate::{
 /// Threads that make the statistics of a large table, or seal several.
 pub(crate) const MAX_THREADS: usize = 4;
 
+/// Asked in the course of long work whether it may go on.
+#[derive(Clone)]
+pub struct GoOn(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl GoOn {
+    /// It may for as long as this is true.
+    pub fn while_true(may: impl Fn() -> bool + Send + Sync + 'static) -> GoOn {
+        GoOn(Arc::new(may))
+    }
+}
+
+impl std::fmt::Debug for GoOn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GoOn")
+    }
+}
+
 /// How much memory sealing may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct Limits<'a> {
     /// Bytes of rows that are sorted at a time.
     pub(crate) chunk_bytes: usize,
     /// Values of one column, over several series, that are summarised at a time.
     pub(crate) stat_values: usize,
+    /// Asked every few thousand series, each of which takes memory; None: to the end.
+    pub(crate) go_on: Option<&'a GoOn>,
 }
 
-impl Limits {
-    pub(crate) const DEFAULT: Limits = Limits { chunk_bytes: 64 << 20, stat_values: 8 << 20 };
+/// Series between two of these questions.
+const SERIES: usize = 4096;
+
+impl Limits<'_> {
+    pub(crate) const DEFAULT: Limits<'static> = Limits { chunk_bytes: 64 << 20, stat_values: 8 << 20, go_on: None };
+
+    /// Fails at every [`SERIES`]th series if work is to end.
+    fn check(&self, series: usize) -> Result<(), StoreError> {
+        let ends = series.is_multiple_of(SERIES) && self.go_on.is_some_and(|go_on| !go_on.0());
+        if ends { Err(StoreError::Stopped) } else { Ok(()) }
+    }
 }
 
 /// A sealed table.
@@ -67,7 +97,7 @@ pub(crate) fn seal_table(
     live: Option<SortBuffer>,
     dir: &Path,
     stats: &mut dyn Stats,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<Option<Sealed>, StoreError> {
     let mut sealing = Sealing::new(recorded.table, dir);
     let mut read = Read::default();
@@ -82,7 +112,7 @@ pub(crate) fn seal_table(
                 }
                 let columns = recorded_columns(recorded, &mut sealing)?;
                 let mut full = std::mem::replace(&mut gather, SortBuffer::new(recorded.table));
-                sealing.write(&mut full, &columns).map(|_| ())
+                sealing.write(&mut full, &columns, limits).map(|_| ())
             })?;
             gather
         }
@@ -90,9 +120,9 @@ pub(crate) fn seal_table(
     if last.len() > 0 {
         let whole = sealing.file.is_none();
         let columns = sealing.columns.clone().unwrap_or_else(|| places(&last.in_use()));
-        let order = sealing.write(&mut last, &columns)?;
+        let order = sealing.write(&mut last, &columns, limits)?;
         if whole && has_series(recorded.table) {
-            sealing.stats_of_chunk(&last, &order, &columns, stats)?;
+            sealing.stats_of_chunk(&last, &order, &columns, stats, limits)?;
         }
         if whole {
             sealing.summarised = true;
@@ -108,21 +138,21 @@ pub(crate) fn seal_chunked(
     written: Option<Sealing>,
     dir: &Path,
     stats: &mut dyn Stats,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<Sealed, StoreError> {
     let table = last.table;
     let Some(mut sealing) = written else {
         let mut sealing = Sealing::new(table, dir);
         let columns = places(&last.in_use());
-        let order = sealing.write(&mut last, &columns)?;
+        let order = sealing.write(&mut last, &columns, limits)?;
         if has_series(table) {
-            sealing.stats_of_chunk(&last, &order, &columns, stats)?;
+            sealing.stats_of_chunk(&last, &order, &columns, stats, limits)?;
         }
         sealing.summarised = true;
         drop(last);
         return sealing.finish(Read::default(), stats, limits)?.ok_or_else(|| empty(table, dir));
     };
-    sealing.write_more(&mut last)?;
+    sealing.write_more(&mut last, limits)?;
     drop(last);
     let path = sealing.path.clone();
     let sealed = sealing.finish(Read::default(), stats, limits)?.ok_or_else(|| empty(table, dir))?;
@@ -140,7 +170,7 @@ pub(crate) fn seal_apart(mut gather: SortBuffer, name: &str, dir: &Path) -> Resu
     let mut sealing = Sealing::new(gather.table, dir);
     sealing.path = dir.join(format!("{name}.parquet"));
     let columns = places(&gather.in_use());
-    sealing.write(&mut gather, &columns)?;
+    sealing.write(&mut gather, &columns, Limits::DEFAULT)?;
     sealing.file.take().map(|file| file.finish(name)).transpose()
 }
 
@@ -183,15 +213,17 @@ fn numbers<'a>(table: &'static Table, columns: &'a [usize]) -> impl Iterator<Ite
 }
 
 /// Statistics of every series of a chunk; `keys` are host and key of its groups, in their order.
-pub(crate) fn chunk_stats(
+pub(crate) fn chunk_stats<'k>(
     gather: &SortBuffer,
     order: &Order,
     columns: &[usize],
-    keys: &[(String, String)],
+    keys: impl Iterator<Item = &'k (String, String)>,
     stats: &mut dyn Stats,
+    limits: Limits<'_>,
 ) -> Result<(), StoreError> {
     let (mut values, mut dts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
-    for (range, key) in order.groups.iter().zip(keys) {
+    for (n_series, (range, key)) in order.groups.iter().zip(keys).enumerate() {
+        limits.check(n_series)?;
         let rows = &order.order[range.clone()];
         if !gather.numbers(DT, rows, &mut dts) {
             dts.resize(rows.len(), f64::NAN);
@@ -214,8 +246,7 @@ pub(crate) struct Sealing {
     file: Option<ParquetFile>,
     columns: Option<Vec<usize>>,
     /// Host and key of each series.
-    series: Vec<(String, String)>,
-    known: FxHashMap<(String, String), u32>,
+    series: IndexSet<(String, String), FxBuildHasher>,
     /// The series in the order of each row group of the file, each with its number of rows there.
     layout: Vec<Vec<(u32, usize)>>,
     last_t: Option<i64>,
@@ -235,8 +266,7 @@ impl Sealing {
             path: dir.join(format!("{}.parquet", table.name)),
             file: None,
             columns: None,
-            series: Vec::new(),
-            known: FxHashMap::default(),
+            series: IndexSet::default(),
             layout: Vec::new(),
             last_t: None,
             summarised: false,
@@ -245,7 +275,7 @@ impl Sealing {
 
     /// Writes one more chunk of a table whose columns are not known beforehand. A chunk that brings a
     /// new column makes the file be written anew with it, which happens at most a few times.
-    pub(crate) fn write_more(&mut self, gather: &mut SortBuffer) -> Result<(), StoreError> {
+    pub(crate) fn write_more(&mut self, gather: &mut SortBuffer, limits: Limits<'_>) -> Result<(), StoreError> {
         if gather.len() == 0 {
             return Ok(());
         }
@@ -256,7 +286,7 @@ impl Sealing {
             self.widen(&columns)?;
         }
         self.columns = Some(columns.clone());
-        self.write(gather, &columns).map(|_| ())
+        self.write(gather, &columns, limits).map(|_| ())
     }
 
     /// Writes the file anew with `columns`, more than it has.
@@ -283,17 +313,13 @@ impl Sealing {
     }
 
     /// Sorts a chunk and writes it as its own row groups.
-    fn write(&mut self, gather: &mut SortBuffer, columns: &[usize]) -> Result<Order, StoreError> {
+    fn write(&mut self, gather: &mut SortBuffer, columns: &[usize], limits: Limits<'_>) -> Result<Order, StoreError> {
         let order = gather.order();
         self.last_t = self.last_t.max(gather.last_t());
         let mut room = 0;
-        for range in &order.groups {
-            let key = gather.key(order.order[range.start]);
-            let next = self.series.len() as u32;
-            let id = *self.known.entry(key.clone()).or_insert(next);
-            if id == next {
-                self.series.push(key);
-            }
+        for (n_series, range) in order.groups.iter().enumerate() {
+            limits.check(n_series)?;
+            let id = self.series.insert_full(gather.key(order.order[range.start])).0 as u32;
             let mut left = range.len();
             while left > 0 {
                 if room == 0 {
@@ -328,12 +354,13 @@ impl Sealing {
         order: &Order,
         columns: &[usize],
         stats: &mut dyn Stats,
+        limits: Limits<'_>,
     ) -> Result<(), StoreError> {
         // Of a file with one chunk, the series are in the order of their groups.
-        chunk_stats(gather, order, columns, &self.series, stats)
+        chunk_stats(gather, order, columns, self.series.iter(), stats, limits)
     }
 
-    fn finish(mut self, read: Read, stats: &mut dyn Stats, limits: Limits) -> Result<Option<Sealed>, StoreError> {
+    fn finish(mut self, read: Read, stats: &mut dyn Stats, limits: Limits<'_>) -> Result<Option<Sealed>, StoreError> {
         let Some(file) = self.file.take() else { return Ok(None) };
         let entry = file.finish(self.table.name)?;
         if !self.summarised && has_series(self.table) {
@@ -345,7 +372,7 @@ impl Sealing {
 
     /// Statistics of a table that did not fit a chunk: as many series, and of these as many columns, at a
     /// time as memory allows, read back from the finished file by a few threads.
-    fn stats_of_file(&self, stats: &mut dyn Stats, limits: Limits) -> Result<(), StoreError> {
+    fn stats_of_file(&self, stats: &mut dyn Stats, limits: Limits<'_>) -> Result<(), StoreError> {
         let mut rows = vec![0usize; self.series.len()];
         self.layout.iter().flatten().for_each(|(series, n)| rows[*series as usize] += n);
         let columns: Vec<usize> = numbers(self.table, &self.columns.clone().unwrap_or_default()).collect();
@@ -357,6 +384,7 @@ impl Sealing {
         rooms.resize_with(threads, ValueBuffer::default);
         let mut begin = 0;
         while begin < rows.len() {
+            limits.check(0)?;
             let (mut end, mut sum) = (begin, 0);
             while end < rows.len() && (end == begin || sum + rows[end] <= most) {
                 sum += rows[end];

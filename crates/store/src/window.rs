@@ -21,7 +21,7 @@ use crate::{
     FileEntry, Store, StoreError, Window,
     sort_buffer::SortBuffer,
     stats::StatsFile,
-    table_seal::{chunk_stats, has_series, places},
+    table_seal::{Limits, chunk_stats, has_series, places},
 };
 
 /// Where files are cached that are derived from a run.
@@ -108,7 +108,7 @@ impl Store {
             }
             let order = gather.order();
             let keys: Vec<_> = order.groups.iter().map(|g| gather.key(order.order[g.start])).collect();
-            chunk_stats(&gather, &order, &places(&gather.in_use()), &keys, stats)?;
+            chunk_stats(&gather, &order, &places(&gather.in_use()), keys.iter(), stats, Limits::DEFAULT)?;
         }
         Ok(())
     }

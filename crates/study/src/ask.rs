@@ -15,7 +15,7 @@ use crate::{
 /// A question that a response asks about its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunQuestion {
-    /// What is asked.
+    /// Question or SQL statement.
     pub question: Asking,
     /// The column of the answer; None for its only column of numbers.
     pub column: Option<String>,
@@ -23,7 +23,7 @@ pub struct RunQuestion {
     pub line: usize,
 }
 
-/// What is asked.
+/// Question or SQL statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asking {
     /// A ready question, with its parameters as typed.

@@ -25,7 +25,7 @@ pub struct Means<'a> {
     pub host: &'a str,
     /// The file system that sources read.
     pub root: &'a Root,
-    /// What is sampled.
+    /// Sources to sample.
     pub sources: &'a [Arc<dyn Source>],
     /// Random numbers for ids.
     pub random: &'a dyn Fn() -> u64,
@@ -91,7 +91,7 @@ pub enum Event<'a> {
     },
 }
 
-/// How an invocation of a study ended.
+/// Outcome of an invocation of a study.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Runs of the plan.
@@ -135,7 +135,11 @@ pub fn conduct(
     // From here on to the end a signal is seen between steps, so that every set-up has its tear-down.
     let _hold = Hold::new()?;
     let made = match work.around("set-up") {
-        Ok(()) => work.all(&todo, watch),
+        Ok(()) => {
+            let made = work.all(&todo, watch);
+            let left = work.leave_series(watch);
+            made.and(left)
+        }
         Err(broken) => Err(broken),
     };
     let undone = work.around("tear-down");
@@ -176,6 +180,8 @@ struct Conduct<'a> {
     design: &'a Design,
     estimate: Estimate,
     attempts: BTreeMap<(u32, &'a str), u32>,
+    /// The level of a series that is set up: its place, and the run that it was set up for.
+    series: Option<(usize, Slot)>,
     outcome: Outcome,
 }
 
@@ -204,7 +210,7 @@ impl<'a> Conduct<'a> {
         }
         let planned = design.order.len();
         let outcome = Outcome { planned, finished: planned - todo.len(), ..Outcome::default() };
-        (todo, Conduct { plan, record, means, design, estimate, attempts, outcome })
+        (todo, Conduct { plan, record, means, design, estimate, attempts, series: None, outcome })
     }
 
     /// The set-up or tear-down of the whole study.
@@ -230,6 +236,34 @@ impl<'a> Conduct<'a> {
         Ok(())
     }
 
+    /// Sets up the level of a series that `run` needs, and tears down the one before.
+    fn enter_series(&mut self, slot: Slot, run: &OneRun<'_>, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let Some(factor) = self.plan.factors.iter().position(|f| self.plan.series.as_ref() == Some(&f.name)) else {
+            return Ok(());
+        };
+        let level = self.design.cells[slot.cell].levels[factor];
+        if self.series.is_some_and(|(now, of)| now == level && of.block == slot.block) {
+            return Ok(());
+        }
+        self.leave_series(watch)?;
+        // Also what was set up in part is torn down.
+        self.series = Some((level, slot));
+        let entered = run.begin_series(&self.plan.factors[factor].levels[level], watch);
+        if entered.is_err() {
+            self.leave_series(watch)?;
+        }
+        entered
+    }
+
+    fn leave_series(&mut self, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let Some((level, slot)) = self.series.take() else { return Ok(()) };
+        let Some(factor) = self.plan.factors.iter().find(|f| self.plan.series.as_ref() == Some(&f.name)) else {
+            return Ok(());
+        };
+        let run = OneRun::new(self.plan, self.record, self.means, slot, &self.design.cells[slot.cell], 1);
+        run.end_series(&factor.levels[level], watch)
+    }
+
     /// One planned run, tried as often as in the plan.
     fn slot(&mut self, slot: Slot, rest: &[Slot], watch: &mut Watch<'_>) -> Result<(), Broken> {
         let design = self.design;
@@ -238,7 +272,8 @@ impl<'a> Conduct<'a> {
             let attempt = self.attempts.entry((slot.block, &cell.label)).or_insert(0);
             *attempt += 1;
             let run = OneRun::new(self.plan, self.record, self.means, slot, cell, *attempt);
-            match run.make(watch) {
+            let made = self.enter_series(slot, &run, watch).and_then(|()| run.make(watch));
+            match made {
                 Ok(made) => {
                     self.estimate.add(slot.cell, made.seconds);
                     self.outcome.new += 1;

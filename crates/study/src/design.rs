@@ -52,6 +52,17 @@ impl Design {
             if !plan.in_order {
                 Random::new(Random::new(seed).bits() ^ u64::from(block)).shuffle(&mut places);
             }
+            if let Some(factor) = plan.factors.iter().position(|factor| plan.series.as_ref() == Some(&factor.name)) {
+                // Runs of a level together, the levels in the order in which each came first.
+                let mut levels: Vec<usize> = Vec::new();
+                for place in &places {
+                    let level = cells[*place].levels[factor];
+                    if !levels.contains(&level) {
+                        levels.push(level);
+                    }
+                }
+                places.sort_by_key(|place| levels.iter().position(|level| *level == cells[*place].levels[factor]));
+            }
             order.extend(places.into_iter().map(|cell| Slot { block, cell }));
         }
         Ok(Design { cells, order })
@@ -137,6 +148,23 @@ mod tests {
         }
         assert_eq!(Design::new(&plan, 42).unwrap(), design);
         assert_ne!(Design::new(&plan, 43).unwrap().order, design.order);
+    }
+
+    #[test]
+    fn runs_of_a_series_come_level_by_level_in_random_order() {
+        let design = Design::new(&plan("repeats = 30\nseries = \"b\""), 42).unwrap();
+        let (mut firsts, mut within) = (0, BTreeSet::new());
+        for block in design.order.chunks(6) {
+            let levels: Vec<usize> = block.iter().map(|slot| design.cells[slot.cell].levels[1]).collect();
+            assert!(levels[..3].iter().all(|level| *level == levels[0]), "{levels:?}");
+            assert!(levels[3..].iter().all(|level| *level == 1 - levels[0]), "{levels:?}");
+            firsts += levels[0];
+            within.insert(block[..3].iter().map(|slot| design.cells[slot.cell].levels[0]).collect::<Vec<_>>());
+        }
+        assert!((8..=22).contains(&firsts), "{firsts}");
+        assert_eq!(within.len(), 6);
+        let in_order = Design::new(&plan("series = \"b\"\norder = \"given\""), 1).unwrap();
+        assert!(in_order.order.iter().map(|slot| slot.cell).eq([0, 2, 4, 1, 3, 5]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct PlanError {
     pub path: PathBuf,
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
-    /// What is wrong, and the way out.
+    /// Message: the problem and the way out.
     pub message: String,
 }
 

@@ -23,6 +23,7 @@ pub fn facets(plan: &StudyPlan) -> Facets {
     let patterns = |list: &[Vec<(String, String)>]| (!list.is_empty()).then(|| format!("{list:?}"));
     put("repeats", Some(plan.repeats.to_string()));
     put("seed", plan.seed.map(|seed| seed.to_string()));
+    put("series", plan.series.clone());
     put("order", plan.in_order.then(|| "given".to_owned()));
     put("command", Some(plan.command.to_string()));
     // As in the plan: the study may go on from another directory.
@@ -98,12 +99,12 @@ fn probe(probe: &Probe) -> String {
     }
 }
 
-/// What differs between what a study was begun with and its plan now.
+/// Differences between the plan with which a study began and its plan now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// A line each.
     pub lines: Vec<String>,
-    /// Whether runs of both would still measure the same thing.
+    /// True if runs of both would still measure the same thing.
     pub is_extension: bool,
 }
 

@@ -23,6 +23,7 @@ mod plan;
 mod reader;
 mod report;
 pub mod reported;
+mod roles;
 mod run;
 mod state;
 #[cfg(test)]

@@ -16,39 +16,11 @@ use crate::{
         Warmup,
     },
     reader::{Reader, Text, Value, kind, number, plain},
+    roles::{level_of, reference, scaling, series},
 };
 
 /// Names that placeholders have beside factors.
 pub(crate) const OWN_NAMES: [&str; 5] = ["study", "study_id", "block", "cell", "attempt"];
-/// Words by which the name of a factor is that of a degree of parallelism.
-const PARALLEL: [&str; 26] = [
-    "client",
-    "clients",
-    "concurrency",
-    "connection",
-    "connections",
-    "core",
-    "cores",
-    "cpu",
-    "cpus",
-    "depth",
-    "iodepth",
-    "job",
-    "jobs",
-    "numjobs",
-    "parallel",
-    "parallelism",
-    "process",
-    "processes",
-    "processors",
-    "session",
-    "sessions",
-    "terminals",
-    "thread",
-    "threads",
-    "users",
-    "workers",
-];
 /// Default seconds between two samples.
 const INTERVAL_S: f64 = 1.0;
 /// Default limit of set-ups and probes in seconds.
@@ -92,6 +64,8 @@ pub fn parse(path: &Path, text: &str) -> Result<StudyPlan, PlanError> {
         import: importing(&root)?,
         responses: responses(&root, &factors)?,
         scaling: scaling(&root, &factors)?,
+        series: series(&root, &factors)?,
+        reference: reference(&root, &factors)?,
         cells: patterns(&root, "cells", &factors)?,
         exclude: patterns(&root, "exclude", &factors)?.unwrap_or_default(),
         factors: Vec::new(),
@@ -111,29 +85,6 @@ fn name(root: &Reader<'_>) -> Result<String, PlanError> {
         return Err(root.error_at("name", message));
     }
     Ok(name.to_owned())
-}
-
-/// The factor along which there is a speed-up: the one that the plan names, or of those that are called as degrees of parallelism are
-/// the one with most levels.
-fn scaling(root: &Reader<'_>, factors: &[Factor]) -> Result<Option<String>, PlanError> {
-    let is_axis = |factor: &&Factor| factor.is_numeric() && factor.levels.len() > 1;
-    let is_parallel = |factor: &&Factor| {
-        factor.name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| PARALLEL.contains(&word))
-    };
-    match root.string("scaling")? {
-        Some("none") => Ok(None),
-        Some(name) if factors.iter().filter(is_axis).any(|factor| factor.name == name) => Ok(Some(name.to_owned())),
-        Some(name) => {
-            let message =
-                format!("`scaling` is `{name}`; expected is `none`, or a factor with two numbers or more as levels");
-            Err(root.error_at("scaling", message))
-        }
-        None => {
-            // The first of those with most levels.
-            let known = factors.iter().filter(is_axis).filter(is_parallel).rev();
-            Ok(known.max_by_key(|factor| factor.levels.len()).map(|factor| factor.name.clone()))
-        }
-    }
 }
 
 fn directory(root: &Reader<'_>, path: &Path) -> Result<PathBuf, PlanError> {
@@ -184,7 +135,7 @@ fn level<'t>(text: Text<'t>, factor: &str, value: Value<'t>, names: &[&str]) -> 
             Some((Some(name), number)) if !name.trim().is_empty() => of(name, number),
             _ => return Err(reader.error(format!("a level of `{factor}` has no `name`"))),
         };
-        let level = Level { env: reader.pairs("env")?, around: around(&reader, names)?, ..found };
+        let level = Level { env: reader.pairs("env")?, around: checked(&reader, names)?, ..found };
         reader.finish()?;
         return Ok(level);
     }
@@ -203,10 +154,15 @@ fn level<'t>(text: Text<'t>, factor: &str, value: Value<'t>, names: &[&str]) -> 
 /// `setup` and `teardown` of a table; `names` are those of the factors that can be placed in them.
 fn around(reader: &Reader<'_>, names: &[&str]) -> Result<Around, PlanError> {
     let one = |key| command_with(reader, key, names);
-    Ok(Around { setup: one("setup")?, teardown: one("teardown")? })
+    Ok(Around { setup: one("setup")?, check: None, teardown: one("teardown")? })
 }
 
-fn factor_names(factors: &[Factor]) -> Vec<&str> {
+/// `check`, beside what `around` reads.
+fn checked(reader: &Reader<'_>, names: &[&str]) -> Result<Around, PlanError> {
+    Ok(Around { check: command_with(reader, "check", names)?, ..around(reader, names)? })
+}
+
+pub(crate) fn factor_names(factors: &[Factor]) -> Vec<&str> {
     factors.iter().map(|f| f.name.as_str()).collect()
 }
 
@@ -235,7 +191,7 @@ fn command_with(reader: &Reader<'_>, key: &'static str, names: &[&str]) -> Resul
 }
 
 /// Something for a name that can be placed.
-fn known(name: &str, names: &[&str]) -> Option<String> {
+pub(crate) fn known(name: &str, names: &[&str]) -> Option<String> {
     // In a set-up of the whole study there are no factors, and no block either.
     let own = if names.is_empty() { &OWN_NAMES[..2] } else { &OWN_NAMES[..] };
     names.iter().chain(own).any(|known| *known == name).then(|| "1".to_owned())
@@ -259,22 +215,7 @@ fn patterns(root: &Reader<'_>, key: &'static str, factors: &[Factor]) -> Result<
         let reader = Reader::table(root.text, value, &format!("an element of `{key}`"))?;
         let mut pattern = Pattern::new();
         for (name, value) in reader.entries() {
-            let at = value.span().start;
-            let Some(factor) = factors.iter().find(|f| f.name == name) else {
-                let names = factor_names(factors);
-                let hint = perhaps(&near(name, names.iter().copied()));
-                return Err(root.text.error(at, format!("`{key}` names `{name}`, which is no factor{hint}")));
-            };
-            let level = plain(value.get_ref()).unwrap_or_default();
-            if !factor.levels.iter().any(|l| l.name == level) {
-                let levels: Vec<_> = factor.levels.iter().map(|l| l.name.as_str()).collect();
-                let message = format!(
-                    "`{key}` names `{name} = {level}`, which is no level of it; there are `{}`",
-                    levels.join("`, `")
-                );
-                return Err(root.text.error(at, message));
-            }
-            pattern.push((name.to_owned(), level));
+            pattern.push(level_of(root, key, (name, value), factors)?);
         }
         if key == "cells" && pattern.len() != factors.len() {
             return Err(reader.error("an element of `cells` has to name a level of every factor"));
@@ -456,7 +397,7 @@ fn per_run(root: &Reader<'_>, mut plan: StudyPlan) -> Result<StudyPlan, PlanErro
     let mut names_here = names.clone();
     // A study without factors has blocks all the same.
     names_here.push("block");
-    plan.each = around(&reader, &names_here)?;
+    plan.each = checked(&reader, &names_here)?;
     if let Some(value) = reader.get("ready") {
         let ready = Reader::table(root.text, value, "`ready`")?;
         let how = match (command_with(&ready, "command", &names_here)?, ready.string("tcp")?) {

@@ -173,6 +173,40 @@ work = "{threads}"
 }
 
 #[test]
+fn a_series_and_a_reference_name_what_the_plan_has() {
+    let cases = [
+        (
+            with("series = \"thread\""),
+            "plan.toml:3: `series` names `thread`, which is no factor; did you mean `threads`?",
+        ),
+        (
+            with("reference = { threads = 3 }"),
+            "plan.toml:3: `reference` names `threads = 3`, which is no level of it; there are `1`, `2`",
+        ),
+        (
+            with("reference = {}"),
+            "plan.toml:3: `reference` names one factor and a level of it, as { malloc = \"libc\" }",
+        ),
+    ];
+    for (message, expected) in cases {
+        assert_eq!(message, expected);
+    }
+}
+
+#[test]
+fn what_sets_a_series_up_has_no_place_for_another_factor() {
+    let plan = |setup: &str| {
+        let text = format!(
+            "name = \"n\"\ncommand = \"true\"\nseries = \"m\"\n[factors]\nn = [1]\nm = [{{ name = \"a\", setup = \"{setup}\", check = \"test {{n}}\" }}]\n"
+        );
+        parse(Path::new("plan.toml"), &text)
+    };
+    assert_eq!(plan("start {m} {block}").unwrap().series.as_deref(), Some("m"));
+    let wrong = plan("start {n}").unwrap_err().to_string();
+    assert!(wrong.contains("plan.toml:3: `series` is `m`") && wrong.contains("cannot have a place for `n`"), "{wrong}");
+}
+
+#[test]
 fn only_a_degree_of_parallelism_has_a_speed_up() {
     let scaling = |first: &str, factors: &str| {
         let text = format!("{first}name = \"n\"\ncommand = \"true\"\n[factors]\n{factors}\n");

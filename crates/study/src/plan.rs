@@ -14,12 +14,16 @@ pub struct StudyPlan {
     pub path: PathBuf,
     /// Name of the study, unique in a store.
     pub name: String,
-    /// What it is about, in words.
+    /// Description.
     pub about: Option<String>,
-    /// What is varied, in the order of the file.
+    /// Factors, in the order of the file.
     pub factors: Vec<Factor>,
     /// The factor that is a degree of parallelism, along which there is a speed-up; None where no factor is.
     pub scaling: Option<String>,
+    /// The factor whose levels are set up once in each block, for all of their runs.
+    pub series: Option<String>,
+    /// A factor and the level of it with which the others are compared, at each level of the other factors.
+    pub reference: Option<(String, String)>,
     /// The combinations to run; None for all.
     pub cells: Option<Vec<Pattern>>,
     /// Combinations that are left out.
@@ -28,7 +32,7 @@ pub struct StudyPlan {
     pub repeats: u32,
     /// Where the random order begins; None to draw it.
     pub seed: Option<u64>,
-    /// Whether the cells of a block are run in the order of the plan instead of a random one.
+    /// True if the cells of a block are run in the order of the plan instead of a random one.
     pub in_order: bool,
     /// The command that is measured.
     pub command: Command,
@@ -40,9 +44,9 @@ pub struct StudyPlan {
     pub around: Around,
     /// Before and after every run.
     pub each: Around,
-    /// What has to be there before a run is measured.
+    /// Readiness probe before a run is measured.
     pub ready: Option<Probe>,
-    /// What warms the system up before a run is measured.
+    /// Warm-up before a run is measured.
     pub warmup: Option<Warmup>,
     /// Seconds of rest after a run.
     pub cooldown_s: f64,
@@ -52,15 +56,15 @@ pub struct StudyPlan {
     pub timeout_s: Option<f64>,
     /// Seconds that a set-up, tear-down or warm-up may take.
     pub step_timeout_s: f64,
-    /// Whether the study goes on after a run that failed for good.
+    /// True if the study goes on after a run that failed for good.
     pub goes_on: bool,
     /// How often a run that failed is tried again.
     pub retries: u32,
-    /// What is sampled while the command runs.
+    /// Recording while the command runs.
     pub record: Recording,
     /// How the command's output is read: None as what it looks like.
     pub import: Import,
-    /// What is measured.
+    /// Responses: the measured results.
     pub responses: Vec<Response>,
 }
 
@@ -87,11 +91,13 @@ impl fmt::Display for Command {
 pub struct Around {
     /// Before.
     pub setup: Option<Command>,
+    /// Check before a run is measured; it succeeds only where the set-up took effect.
+    pub check: Option<Command>,
     /// After, also when something between failed.
     pub teardown: Option<Command>,
 }
 
-/// What is varied.
+/// Factor of a study.
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// Its name, as in placeholders.
@@ -101,7 +107,12 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Whether all levels are numbers.
+    /// The place of the level `name`.
+    pub fn level(&self, name: &str) -> Option<usize> {
+        self.levels.iter().position(|level| level.name == name)
+    }
+
+    /// Returns true if all levels are numbers.
     pub fn is_numeric(&self) -> bool {
         self.levels.iter().all(|level| level.number.is_some())
     }
@@ -132,7 +143,7 @@ pub struct Probe {
     pub timeout_s: f64,
 }
 
-/// How the readiness of a system is probed.
+/// Kind of readiness probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeHow {
     /// A command that succeeds.
@@ -141,7 +152,7 @@ pub enum ProbeHow {
     Tcp(String),
 }
 
-/// What warms a system up.
+/// Warm-up of the system.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warmup {
     /// The measured command itself, ended after so many seconds.
@@ -150,7 +161,7 @@ pub enum Warmup {
     Command(Command),
 }
 
-/// What is sampled while the command runs.
+/// Recording while the command runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// Seconds between two samples.
@@ -161,11 +172,11 @@ pub struct Recording {
     pub databases: Vec<String>,
     /// Other hosts to record, as `fenxi record --on` takes them.
     pub hosts: Vec<String>,
-    /// What hosts are there for, as `fenxi record --role` takes it.
+    /// Roles of hosts, as `fenxi record --role` takes them.
     pub roles: Vec<String>,
 }
 
-/// How the measured command's output becomes rows.
+/// Import of the measured command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Import {
     /// As the format that it looks like.
@@ -176,7 +187,7 @@ pub enum Import {
     Off,
 }
 
-/// What is measured: a number of each run.
+/// Response of a study: a number that is measured in each run.
 #[derive(Clone, Debug)]
 pub struct Response {
     /// Its name.
@@ -187,7 +198,7 @@ pub struct Response {
     pub unit: String,
     /// Which direction is good; None: that of the result.
     pub better: Option<Better>,
-    /// What it means for the report; None: by its unit.
+    /// Kind for the report; None: by its unit.
     pub kind: Option<Kind>,
 }
 
@@ -204,7 +215,7 @@ pub enum From {
     Asked(RunQuestion),
 }
 
-/// What a response means for the report.
+/// Kind of a response, for the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Work per time: it has a speed-up and a law of scaling.
@@ -218,7 +229,7 @@ pub enum Kind {
 }
 
 impl StudyPlan {
-    /// Whether a response is the answer to a question, so that it takes somebody who answers.
+    /// Returns true if a response is the answer to a question, so that it takes somebody who answers.
     pub fn asks(&self) -> bool {
         crate::ask::asked(self).next().is_some()
     }

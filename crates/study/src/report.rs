@@ -1,8 +1,8 @@
 //! Report of a study: every response by factor, with confidence intervals.
 
 use fenxi_analyze::{
-    Interval, Law, ScalingOfRuns, best, interaction, mean, mean_interval, outliers, paired_ratio, scaling_of_runs,
-    two_modes, without_blocks,
+    Interval, Law, ScalingOfRuns, best, interaction, latency_knee, mean, mean_interval, outliers, paired_ratio,
+    scaling_of_runs, two_modes, without_blocks,
 };
 use fenxi_model::Better;
 use fenxi_store::Store;
@@ -12,7 +12,8 @@ use crate::{
     collect::{Collected, Series, collect},
     plan::{Factor, Kind, StudyPlan},
     reported::{
-        BestCell, Curve, Effect, EffectLevel, Failure, Far, Fit, OfCell, OfResponse, Point, Report, Together, TwoModes,
+        AtLevel, BestCell, Curve, Effect, EffectLevel, Failure, Far, Fit, LatencyKnee, OfCell, OfResponse, Point,
+        Report, Together, TwoModes,
     },
     state::Record,
 };
@@ -87,7 +88,9 @@ fn of_response(plan: &StudyPlan, all: &Collected, series: &Series) -> OfResponse
         is_latency: series.kind == Kind::Latency,
         cells: (0..all.design.cells.len()).map(|cell| of_cell(all, series, cell)).collect(),
         effects: (0..plan.factors.len()).filter_map(|factor| effect(plan, all, series, factor)).collect(),
+        against: against(plan, all, series),
         curves: curves(plan, all, series),
+        knees: knees(plan, all, series),
         best: best_cell(all, series, &aligned),
         interactions,
         pairs_tested,
@@ -172,36 +175,106 @@ fn effect(plan: &StudyPlan, all: &Collected, series: &Series, factor: usize) -> 
     Some(Effect { factor: plan.factors[factor].name.clone(), levels })
 }
 
-/// Along the factor that is a degree of parallelism, one curve for each combination of the others.
-fn curves(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<Curve> {
-    let is_axis = |factor: &Factor| plan.scaling.as_ref() == Some(&factor.name);
-    let Some(axis) = plan.factors.iter().position(is_axis) else { return Vec::new() };
+/// Each level of the plan's reference factor against the reference, by the pairs of a block, at each combination of the others.
+fn against(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<AtLevel> {
+    let Some((name, reference)) = &plan.reference else { return Vec::new() };
+    let Some(axis) = plan.factors.iter().position(|factor| factor.name == *name) else { return Vec::new() };
     let factor = &plan.factors[axis];
-    let mut groups: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
+    let mut ratios = Vec::new();
+    for (others, cells) in along(plan, all, axis) {
+        let level = |cell: usize| &factor.levels[all.design.cells[cell].levels[axis]].name;
+        let Some(base) = cells.iter().find(|cell| level(**cell) == reference) else { continue };
+        for cell in cells.iter().filter(|cell| *cell != base) {
+            let pairs = series.values[*base].iter().zip(&series.values[*cell]);
+            let pairs: Vec<(f64, f64)> =
+                pairs.filter(|(a, b)| !a.is_nan() && !b.is_nan()).map(|(a, b)| (*a, *b)).collect();
+            let Some((ratio, interval)) = paired_ratio(&pairs, LEVEL) else { continue };
+            ratios.push(AtLevel {
+                factor: name.clone(),
+                reference: reference.clone(),
+                level: level(*cell).clone(),
+                others: others.clone(),
+                n: pairs.len(),
+                ratio,
+                interval: interval.map(range),
+            });
+        }
+    }
+    ratios
+}
+
+/// The cells along a factor, for each combination of the others, which is given as text.
+fn along(plan: &StudyPlan, all: &Collected, axis: usize) -> Vec<(String, Vec<usize>)> {
+    let name = &plan.factors[axis].name;
+    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     for (place, cell) in all.design.cells.iter().enumerate() {
-        let mut others = cell.levels.clone();
-        others.remove(axis);
+        let others = cell.levels(plan).filter(|(factor, _)| factor != name);
+        let others: Vec<String> = others.map(|(factor, level)| format!("{factor}={}", level.name)).collect();
+        let others = others.join(" ");
         match groups.iter_mut().find(|(known, _)| *known == others) {
             Some((_, cells)) => cells.push(place),
             None => groups.push((others, vec![place])),
         }
     }
-    let level = |cell: usize| factor.levels[all.design.cells[cell].levels[axis]].number.unwrap_or(f64::NAN);
+    groups
+}
+
+/// The same in the order of the factor's numbers, with these.
+fn along_numbers(plan: &StudyPlan, all: &Collected, axis: usize) -> Vec<(String, Vec<(usize, f64)>)> {
+    let levels = &plan.factors[axis].levels;
+    let number = |cell: usize| levels[all.design.cells[cell].levels[axis]].number.unwrap_or(f64::NAN);
+    let ordered = |(others, cells): (String, Vec<usize>)| {
+        let mut cells: Vec<(usize, f64)> = cells.into_iter().map(|cell| (cell, number(cell))).collect();
+        cells.sort_by(|a, b| a.1.total_cmp(&b.1));
+        (others, cells)
+    };
+    along(plan, all, axis).into_iter().map(ordered).collect()
+}
+
+/// Along the factor that is a degree of parallelism, one curve for each combination of the others.
+fn curves(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<Curve> {
+    let is_axis = |factor: &Factor| plan.scaling.as_ref() == Some(&factor.name);
+    let Some(axis) = plan.factors.iter().position(is_axis) else { return Vec::new() };
     let mut curves = Vec::new();
-    for (_, mut cells) in groups {
-        cells.sort_by(|a, b| level(*a).total_cmp(&level(*b)));
+    for (others, cells) in along_numbers(plan, all, axis) {
         let Some(first) = cells.first().copied() else { continue };
-        let others: Vec<String> = all.design.cells[first]
-            .levels(plan)
-            .filter(|(name, _)| *name != factor.name)
-            .map(|(name, level)| format!("{name}={}", level.name))
-            .collect();
         let points: Vec<Point> =
-            cells.iter().map(|cell| point(series, *cell, first, level(*cell), level(first))).collect();
-        let [usl, amdahl] = [Law::Usl, Law::Amdahl].map(|law| fit(series, &cells, &level, law));
-        curves.push(Curve { factor: factor.name.clone(), others: others.join(" "), points, usl, amdahl });
+            cells.iter().map(|(cell, level)| point(series, *cell, first.0, *level, first.1)).collect();
+        let [usl, amdahl] = [Law::Usl, Law::Amdahl].map(|law| fit(series, &cells, law));
+        curves.push(Curve { factor: plan.factors[axis].name.clone(), others, points, usl, amdahl });
     }
     curves
+}
+
+/// Where a latency begins to grow fast, along the numeric factor with most levels: over the first throughput that there is.
+fn knees(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<LatencyKnee> {
+    let throughput = all.series.iter().find(|other| other.kind == Kind::Throughput);
+    let (Kind::Latency, Some(throughput)) = (series.kind, throughput) else { return Vec::new() };
+    let numeric = |axis: &usize| plan.factors[*axis].is_numeric();
+    let axis = (0..plan.factors.len()).filter(numeric).max_by_key(|axis| plan.factors[*axis].levels.len());
+    let Some(axis) = axis else { return Vec::new() };
+    let mut knees = Vec::new();
+    for (others, cells) in along_numbers(plan, all, axis) {
+        // Blocks in which every point has both.
+        let pair = |cell: usize, block: usize| (throughput.values[cell][block], series.values[cell][block]);
+        let is_whole = |block: &usize| {
+            cells.iter().map(|(cell, _)| pair(*cell, *block)).all(|(x, y)| x.is_finite() && y.is_finite())
+        };
+        let blocks: Vec<usize> = (0..plan.repeats as usize).filter(is_whole).collect();
+        let points: Vec<Vec<(f64, f64)>> =
+            cells.iter().map(|(cell, _)| blocks.iter().map(|block| pair(*cell, *block)).collect()).collect();
+        let Some(knee) = latency_knee(&points) else { continue };
+        knees.push(LatencyKnee {
+            factor: plan.factors[axis].name.clone(),
+            others,
+            level: cells[knee.place].1,
+            throughput: knee.throughput,
+            throughput_unit: throughput.unit.clone(),
+            interval: (blocks.len() > 1).then(|| range(knee.interval)),
+            beyond_peak: cells[cells.len() - knee.beyond_peak..].iter().map(|(_, level)| *level).collect(),
+        });
+    }
+    knees
 }
 
 /// A value as a throughput: of the time of a whole run, its inverse.
@@ -228,10 +301,10 @@ fn point(series: &Series, cell: usize, first: usize, level: f64, first_level: f6
     }
 }
 
-fn fit(series: &Series, cells: &[usize], level: &dyn Fn(usize) -> f64, law: Law) -> Option<Fit> {
-    let runs = |cell: &usize| {
+fn fit(series: &Series, cells: &[(usize, f64)], law: Law) -> Option<Fit> {
+    let runs = |(cell, level): &(usize, f64)| {
         let values = known(&series.values[*cell]).iter().map(|v| throughput(series, *v)).collect::<Option<Vec<f64>>>();
-        values.map(|values| (level(*cell), values))
+        values.map(|values| (*level, values))
     };
     let levels: Vec<(f64, Vec<f64>)> = cells.iter().map(runs).collect::<Option<_>>()?;
     let ScalingOfRuns { law, knee, peak } = scaling_of_runs(&levels, law)?;

@@ -6,13 +6,13 @@ use serde::Serialize;
 /// From where to where.
 pub type Range = Option<[f64; 2]>;
 
-/// What a study came to.
+/// Report of a study.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "StudyReport")]
 pub struct Report {
     /// Name of the study.
     pub study: String,
-    /// What it is about.
+    /// Description of the study.
     pub about: Option<String>,
     /// Where its order began.
     pub seed: u64,
@@ -28,7 +28,7 @@ pub struct Report {
     pub failures: Vec<Failure>,
 }
 
-/// What one response came to.
+/// Report of one response.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "StudyResponse")]
 pub struct OfResponse {
@@ -38,16 +38,20 @@ pub struct OfResponse {
     pub unit: String,
     /// `higher`, `lower` or `neither` is good.
     pub better: String,
-    /// Whether it is work per time.
+    /// True if it is work per time.
     pub is_throughput: bool,
-    /// Whether it is the time of one of many operations.
+    /// True if it is the time of one of many operations.
     pub is_latency: bool,
     /// Each cell, in the order of the plan.
     pub cells: Vec<OfCell>,
     /// Each factor alone, over all levels of the others.
     pub effects: Vec<Effect>,
+    /// Levels of one factor against the plan's reference, at each combination of the others.
+    pub against: Vec<AtLevel>,
     /// Along the numeric factor, for each combination of the others.
     pub curves: Vec<Curve>,
+    /// Where a latency begins to grow fast.
+    pub knees: Vec<LatencyKnee>,
     /// The best cell.
     pub best: Option<BestCell>,
     /// Pairs of factors whose effects depend on each other.
@@ -107,6 +111,45 @@ pub struct EffectLevel {
     pub ratio_interval: Range,
 }
 
+/// A level against the reference, at one combination of the other factors.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LevelAgainstReference")]
+pub struct AtLevel {
+    /// The factor.
+    pub factor: String,
+    /// The level of it with which others are compared.
+    pub reference: String,
+    /// The level that is compared.
+    pub level: String,
+    /// The levels of the other factors.
+    pub others: String,
+    /// Blocks that have both.
+    pub n: usize,
+    /// By what factor it differs, within blocks.
+    pub ratio: f64,
+    /// Its 95 % interval.
+    pub interval: Range,
+}
+
+/// The point of a latency curve from which latency grows fast: the farthest from the chord.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct LatencyKnee {
+    /// The factor along which the load grows.
+    pub factor: String,
+    /// The levels of the others.
+    pub others: String,
+    /// Its level at the knee.
+    pub level: f64,
+    /// The throughput there.
+    pub throughput: f64,
+    /// The unit of it.
+    pub throughput_unit: String,
+    /// The throughput's 95 % interval, over blocks.
+    pub interval: Range,
+    /// Levels beyond the highest throughput, which are left out.
+    pub beyond_peak: Vec<f64>,
+}
+
 /// A response along a numeric factor.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Curve {
@@ -148,7 +191,7 @@ pub struct Fit {
     pub alpha: f64,
     /// 95 % interval of alpha.
     pub alpha_interval: Range,
-    /// Whether alpha is held at 0 or 1: a share cannot be less or more.
+    /// True if alpha is held at 0 or 1: a share cannot be less or more.
     pub alpha_is_held: bool,
     /// Coherency.
     pub beta: f64,
@@ -177,7 +220,7 @@ pub struct BestCell {
     pub as_good: Vec<(String, f64)>,
     /// Cells with too few runs to be distinguished.
     pub unknown: Vec<String>,
-    /// Whether p values come from all cells together, as so few runs alone are not enough.
+    /// True if p values come from all cells together, as so few runs alone are not enough.
     pub is_pooled: bool,
 }
 
@@ -235,6 +278,6 @@ pub struct Failure {
     pub cell: String,
     /// Why.
     pub why: String,
-    /// Whether another try was finished.
+    /// True if another try was finished.
     pub made_later: bool,
 }

@@ -18,7 +18,7 @@ use crate::{
     conduct::{Event, Means, Watch},
     design::{Cell, Slot},
     output::Printed,
-    plan::{Command, ProbeHow, StudyPlan, Warmup},
+    plan::{Command, Level, ProbeHow, StudyPlan, Warmup},
     state::{FAILED, Record},
 };
 
@@ -91,8 +91,9 @@ impl<'a> OneRun<'a> {
 
     /// Makes the run.
     pub(crate) fn make(&self, watch: &mut Watch<'_>) -> Result<FinishedRun, Broken> {
-        let levels = || self.place.iter().flat_map(|(_, cell, _)| cell.levels(self.plan));
-        let arounds: Vec<_> = levels().map(|(_, level)| &level.around).chain([&self.plan.each]).collect();
+        let own = |(factor, _): &(&str, &Level)| self.plan.series.as_deref() != Some(*factor);
+        let arounds: Vec<_> =
+            self.levels().filter(own).map(|(_, level)| &level.around).chain([&self.plan.each]).collect();
         let mut begun = 0;
         let result = (|| {
             for around in &arounds {
@@ -104,6 +105,7 @@ impl<'a> OneRun<'a> {
             }
             self.report(watch, "waiting until ready", 0.0);
             self.wait_until_ready()?;
+            self.check()?;
             self.warm_up(watch)?;
             self.measure(watch)
         })();
@@ -132,6 +134,45 @@ impl<'a> OneRun<'a> {
             }
             (Ok(_), Err(broken)) => Err(broken),
             (Err(broken), _) => Err(broken),
+        }
+    }
+
+    /// The levels of its cell.
+    fn levels(&self) -> impl Iterator<Item = (&'a str, &'a Level)> {
+        self.place.iter().flat_map(|(_, cell, _)| cell.levels(self.plan))
+    }
+
+    /// Whether what was set up is in effect.
+    fn check(&self) -> Result<(), Broken> {
+        for (factor, level) in self.levels() {
+            if let Some(check) = &level.around.check {
+                self.step(&format!("check of {factor}={}", level.name), check)?;
+            }
+        }
+        self.plan.each.check.as_ref().map_or(Ok(()), |check| self.step("check", check))
+    }
+
+    /// Sets up the level of a series; a failure is kept as that of this run.
+    pub(crate) fn begin_series(&self, level: &Level, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let Some(setup) = &level.around.setup else { return Ok(()) };
+        self.report(watch, "set-up", 0.0);
+        let done = self.step("set-up", setup);
+        if let Err(Broken::Failed(why)) = &done {
+            self.keep_failure(why)?;
+        }
+        done
+    }
+
+    /// Tears the level of a series down. What follows a failure meets a system that was not put back.
+    pub(crate) fn end_series(&self, level: &Level, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let Some(teardown) = &level.around.teardown else { return Ok(()) };
+        self.report(watch, "tear-down", 0.0);
+        match self.step("tear-down", teardown) {
+            Err(Broken::Failed(why)) => {
+                watch(Event::Warning { text: format!("after the series {}: {why}", level.name) });
+                Ok(())
+            }
+            done => done,
         }
     }
 
@@ -331,8 +372,7 @@ impl<'a> OneRun<'a> {
     /// The labels of a run: the study, its place in it, and the level of each factor.
     fn params(&self) -> BTreeMap<String, String> {
         let own = crate::parse::OWN_NAMES.iter().map(|name| ((*name).to_owned(), self.value(name)));
-        let levels = self.place.iter().flat_map(|(_, cell, _)| cell.levels(self.plan));
-        let levels = levels.map(|(factor, level)| (factor.to_owned(), Some(level.name.clone())));
+        let levels = self.levels().map(|(factor, level)| (factor.to_owned(), Some(level.name.clone())));
         own.chain(levels).filter_map(|(key, value)| Some((key, value?))).collect()
     }
 

@@ -22,7 +22,7 @@ use crate::{
 /// The tag of a run that failed: why.
 pub const FAILED: &str = "failed";
 
-/// What is kept about a study beside its runs.
+/// Record of a study that is kept beside its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the study.
@@ -44,10 +44,10 @@ pub struct Record {
 /// The members of a record, for those from before they had a checksum.
 const MEMBERS: &[&str] = &["name", "id", "seed", "began", "plan", "text", "path"];
 
-/// What the study was asked to be, beside its plan.
+/// Options with which the study began, beside its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
-    /// Whether a plan with more runs than before is welcome.
+    /// True if a plan with more runs than before is welcome.
     pub extends: bool,
     /// A random number, for the seed and the id.
     pub random: u64,
@@ -60,7 +60,7 @@ impl Record {
         store.studies_dir().join(format!("{name}.json"))
     }
 
-    /// What is known of the study `name`; None when it was never begun.
+    /// Loads the record of the study `name`; None when it never began.
     ///
     /// # Errors
     /// When it cannot be read.

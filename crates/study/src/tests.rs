@@ -323,3 +323,54 @@ fn questions_are_asked_about_each_run_and_what_is_not_answered_is_reported() {
     assert!(matches!(asked, Err(StudyError::NobodyAnswers)), "{asked:?}");
     assert!(crate::check(&study.plan, Some(&answers)).is_ok());
 }
+
+/// A plan of two allocators at eight rates, in three blocks.
+const SWEEP: &str = "\
+name = \"sweep\"
+command = \"true\"
+repeats = 3
+order = \"given\"
+reference = { malloc = \"libc\" }
+[factors]
+malloc = [\"libc\", \"other\"]
+rate = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+[[response]]
+result = \"tps\"
+[[response]]
+result = \"p95\"
+";
+
+#[test]
+fn levels_are_compared_with_the_reference_at_each_level_and_latency_has_a_knee() {
+    let study = Study::new(SWEEP);
+    for block in 1..=3_u32 {
+        for malloc in ["libc", "other"] {
+            for rate in 1..=10_u32 {
+                // A block is faster than another as a whole; the other allocator is 10 % faster at rate 2 and 50 % at rate 9.
+                let faster =
+                    if malloc == "other" { 1.0 + 0.05 * f64::from(rate) + 0.001 * f64::from(block) } else { 1.0 };
+                let tps = f64::from(rate.min(9)) * 100.0 - if rate == 10 { 50.0 } else { 0.0 };
+                let p95 = 1.0 / (1.0 - tps / 1000.0);
+                study.run((block, &format!("malloc={malloc} rate={rate}"), 1), 1.0, |run| {
+                    run.result("tps", tps * f64::from(block) * faster, "/s", "higher");
+                    run.result("p95", p95, "ms", "lower");
+                });
+            }
+        }
+    }
+    let report = report(&study.store, &study.plan, &study.record, None).unwrap();
+    let against = &report.responses[0].against;
+    assert_eq!(against.len(), 10);
+    let at = |rate: usize| &against[rate - 1];
+    assert_eq!((at(2).others.as_str(), at(2).level.as_str(), at(2).n), ("rate=2", "other", 3));
+    assert!((at(2).ratio - 1.102).abs() < 1e-4 && (at(9).ratio - 1.452).abs() < 1e-4, "{against:?}");
+    let [low, high] = at(2).interval.unwrap();
+    assert!(low < at(2).ratio && at(2).ratio < high && high < 1.11, "{low} {high}");
+    let knees = &report.responses[1].knees;
+    assert_eq!(knees.len(), 2, "{knees:?}");
+    assert_eq!((knees[0].others.as_str(), knees[0].level), ("malloc=libc", 7.0));
+    assert_eq!(knees[0].beyond_peak, [10.0]);
+    // A rate is no degree of parallelism: it has no speed-up.
+    assert!(report.responses.iter().all(|response| response.curves.is_empty()));
+    assert!(report.responses[0].knees.is_empty());
+}

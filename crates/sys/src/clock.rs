@@ -1,4 +1,4 @@
-//! CPU clocks by number: `rustix` has names for those of the calling thread and process only.
+//! CPU clocks: of the calling thread, and by number, for which `rustix` has no names.
 
 use std::mem::MaybeUninit;
 
@@ -11,6 +11,12 @@ pub fn ns(id: i32) -> Option<u64> {
         return None;
     }
     u64::try_from(now.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(now.tv_nsec).ok()?)
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    // Every kernel has this clock.
+    ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
 }
 
 /// The number of the CPU clock of process `pid`; None when there is no such process.

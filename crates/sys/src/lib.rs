@@ -5,6 +5,8 @@
 #![allow(unsafe_code, reason = "these are the wrappers: each block has the reason why its call is sound")]
 
 pub mod clock;
+pub mod ethtool;
+pub mod interface;
 pub mod memory;
 pub mod signal;
 pub mod socket;

@@ -36,7 +36,7 @@ impl Signals {
         }
     }
 
-    /// Whether `signal` is one of them.
+    /// Returns true if `signal` is one of them.
     pub fn contains(&self, signal: Signal) -> bool {
         // SAFETY: the set is initialised and only read.
         unsafe { libc::sigismember(&raw const self.0, signal.as_raw()) == 1 }
@@ -119,7 +119,7 @@ pub struct Descriptor(OwnedFd);
 pub struct Came {
     /// Which.
     pub signal: Signal,
-    /// Whether a process sent it, and not the kernel, as for the keys of a terminal.
+    /// True if a process sent it, and not the kernel, as for the keys of a terminal.
     pub by_process: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::{
     lz4, zst,
 };
 
-/// How to compress.
+/// Options of compression.
 #[derive(Clone, Debug)]
 pub struct Compress {
     /// Into what.
@@ -25,7 +25,7 @@ pub struct Compress {
     pub block: Option<usize>,
     /// Bytes of memory that blocks and compressors may hold, about; at least what one thread needs is taken.
     pub memory: Option<u64>,
-    /// Whether zstd output of several blocks ends with a table by which other tools find them.
+    /// True if zstd output of several blocks ends with a table by which other tools find them.
     pub index: bool,
 }
 

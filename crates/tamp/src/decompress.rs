@@ -30,7 +30,7 @@ const BYTES_PER_THREAD: u64 = 64 << 20;
 /// The window of `zstd -d` when nothing else is asked for.
 const WINDOW: u64 = 128 << 20;
 
-/// How to decompress.
+/// Options of decompression.
 #[derive(Clone, Debug)]
 pub struct Decompress {
     /// Threads that may work at a time; [`crate::threads`] are useful.
@@ -47,7 +47,7 @@ impl Default for Decompress {
     }
 }
 
-/// What was decompressed.
+/// Result of a decompression.
 #[derive(Debug)]
 pub struct Unpacked {
     /// Where it went.
@@ -58,7 +58,7 @@ pub struct Unpacked {
     pub frames: u64,
     /// Parts that were decoded one beside the other.
     pub blocks: u64,
-    /// Whether parts had to be decoded in order, by one thread.
+    /// True if parts had to be decoded in order, by one thread.
     pub serial: bool,
 }
 

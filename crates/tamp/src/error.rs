@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// Whether the input is at fault: damaged, cut off, or in no known format.
+    /// Returns true if the input is at fault: damaged, cut off, or in no known format.
     pub fn is_damage(&self) -> bool {
         matches!(self, Error::Truncated { .. } | Error::Damaged { .. } | Error::Unknown { .. })
     }

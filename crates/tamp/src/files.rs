@@ -21,7 +21,7 @@ pub fn compressed_name(path: &Path, format: Format) -> PathBuf {
 const ENDINGS: [(&str, &str); 8] =
     [("zst", ""), ("zstd", ""), ("lz4", ""), ("gz", ""), ("bgz", ""), ("tzst", "tar"), ("tlz4", "tar"), ("tgz", "tar")];
 
-/// Whether the name ends as those of compressed files do.
+/// Returns true if the name ends as those of compressed files do.
 pub fn is_compressed_name(path: &Path) -> bool {
     decompressed_name(path).is_some()
 }

@@ -77,7 +77,7 @@ impl Input {
         }
     }
 
-    /// Whether it is known that there is nothing to be read.
+    /// Returns true if it is known that there is nothing to be read.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }

@@ -5,7 +5,7 @@ use crate::{Format, engine, input::Piece};
 /// A block with the buffers that it needs. Buffers only grow, so that they are cleared once and then used again.
 #[derive(Debug, Default)]
 pub(crate) struct Job {
-    /// What is to be done, for decompression.
+    /// Task, for decompression.
     pub task: Task,
     /// Offset in the input, for messages.
     pub at: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Job {
     pub position: Option<u64>,
     /// Read by the worker, not by the source.
     pub piece: Option<Piece>,
-    /// What came in: compressed or to be compressed.
+    /// Input: compressed, or to be compressed.
     pub input: Vec<u8>,
     /// Bytes of `input` that count; the buffer may be longer.
     pub input_len: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Job {
     pub output_len: usize,
     /// Bytes that the output will have at most.
     pub room: usize,
-    /// What the sink checks after this block.
+    /// Check by the sink after this block.
     pub check: Check,
 }
 
@@ -89,7 +89,7 @@ impl Job {
         &mut self.input
     }
 
-    /// What comes in, and room for `n` bytes that go out.
+    /// Input, and a buffer for `n` bytes of output.
     pub fn sides(&mut self, n: usize) -> (&[u8], &mut [u8]) {
         grow(&mut self.output, n);
         (&self.input[..self.input_len], &mut self.output[..n])
@@ -100,7 +100,7 @@ impl Job {
         self.sides(n).1
     }
 
-    /// What goes out.
+    /// Output.
     pub fn output(&self) -> &[u8] {
         &self.output[..self.output_len]
     }

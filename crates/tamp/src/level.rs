@@ -18,7 +18,7 @@ impl Format {
     /// All of them.
     pub const ALL: [Format; 3] = [Format::Zst, Format::Lz4, Format::Gz];
 
-    /// How files in this format end: `zst`, `lz4`, `gz`.
+    /// File name suffix of the format: `zst`, `lz4`, `gz`.
     pub fn suffix(self) -> &'static str {
         match self {
             Format::Zst => "zst",
@@ -62,7 +62,7 @@ fn sizes_of_lz4(size: usize) -> bool {
     matches!(size >> 10, 64 | 256 | 1024 | 4096)
 }
 
-/// How hard to try.
+/// Compression level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Faster than level 1, at the cost of size.

@@ -36,7 +36,7 @@ pub use meter::{Meter, Totals, Watch, unwatched};
 pub use output::{Memory, Output, Written};
 pub use recover::{Lost, Recovered, recover};
 
-/// How many threads are useful: CPUs that this process may run on, and not more than its control group may use.
+/// Number of useful threads: CPUs that this process may run on, and not more than its control group may use.
 pub fn threads() -> usize {
     // The standard library looks at the affinity mask and at the quotas of cgroup 1 and 2.
     std::thread::available_parallelism().map_or(1, usize::from)

@@ -6,7 +6,7 @@ use fs_err::File;
 
 use crate::{Decompress, Error, Format, Input, Meter, Output, Watch, decompress, zst};
 
-/// What is in a compressed file.
+/// Content of a compressed file: frames, sizes, checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The format of the first frame.
@@ -17,7 +17,7 @@ pub struct Listing {
     pub compressed: u64,
     /// Bytes of the contents.
     pub content: u64,
-    /// Whether everything was decoded, and so is whole; otherwise by the file's own headers.
+    /// True if everything was decoded, and so is whole; otherwise by the file's own headers.
     pub decoded: bool,
 }
 

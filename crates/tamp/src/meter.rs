@@ -36,7 +36,7 @@ pub fn unwatched(_: Totals) -> ControlFlow<()> {
 }
 
 impl Meter {
-    /// What was counted.
+    /// Totals so far.
     pub fn totals(&self) -> Totals {
         Totals { read: self.0.read.load(Ordering::Relaxed), written: self.0.written.load(Ordering::Relaxed) }
     }

@@ -40,7 +40,7 @@ impl fmt::Debug for To {
     }
 }
 
-/// What was written to [`Output::memory`].
+/// Buffer that [`Output::memory`] writes to.
 #[derive(Clone, Debug, Default)]
 pub struct Memory(Arc<Mutex<Vec<u8>>>);
 
@@ -62,7 +62,7 @@ impl Write for Memory {
     }
 }
 
-/// What is left of an [`Output`] when all is written.
+/// Finished [`Output`].
 #[derive(Debug)]
 pub struct Written {
     /// Bytes of data, holes among them.

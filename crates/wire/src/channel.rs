@@ -22,7 +22,7 @@ use crate::{
     tls,
 };
 
-/// What became of an attempt to read.
+/// Outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// Bytes were added, and there may be more.
@@ -73,7 +73,7 @@ impl Channel {
         }
     }
 
-    /// Whether the connection was established, once the socket is writable.
+    /// Checks that the connection was established, once the socket is writable.
     ///
     /// # Errors
     /// Why it was not.
@@ -94,7 +94,7 @@ impl Channel {
         self.push_tls()
     }
 
-    /// What binds a login to this connection; None where it is not encrypted, or the certificate gives nothing to bind by.
+    /// Channel binding of a login to this connection; None where it is not encrypted, or the certificate has none.
     pub fn end_point(&self) -> Option<Vec<u8>> {
         tls::end_point(self.tls.as_ref()?.peer_certificates()?.first()?)
     }
@@ -159,7 +159,7 @@ impl Channel {
         Ok(sent)
     }
 
-    /// Whether something waits to be sent.
+    /// Returns true if something waits to be sent.
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }

@@ -150,12 +150,12 @@ impl Client {
         }
     }
 
-    /// What the user should know of how the connection was made: a weak login, no encryption.
+    /// Warnings about the connection: a weak login, no encryption.
     pub fn cautions(&self) -> impl Iterator<Item = &String> {
         self.about().cautions.iter().chain(&self.cautions)
     }
 
-    /// What it did so far; it outlives the connection.
+    /// Counts of the statements and bytes that it caused, which outlive the connection.
     pub fn tally(&self) -> &Arc<Tally> {
         &self.tally
     }
@@ -318,7 +318,7 @@ impl Client {
         self.done(sql, came)
     }
 
-    /// How long a message to the server and its answer take. It is no statement and begins no transaction.
+    /// Measures the round-trip time of a message. It is no statement and begins no transaction.
     ///
     /// # Errors
     /// As [`Client::run`].

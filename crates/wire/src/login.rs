@@ -29,7 +29,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Whether the connection is encrypted, and how much of the server's certificate is checked.
+/// TLS mode: encryption, and verification of the server's certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
     /// No encryption. It is the default because encryption changes what is measured.
@@ -46,13 +46,13 @@ pub enum Tls {
 }
 
 impl Tls {
-    /// Whether the server shows who it is.
+    /// Returns true if the server shows who it is.
     pub fn is_verified(self) -> bool {
         matches!(self, Tls::VerifyCa | Tls::VerifyFull)
     }
 }
 
-/// Whether a login is bound to the TLS connection (SCRAM-SHA-256-PLUS), so that it is of no use in another one.
+/// Channel binding of a login to its TLS connection (SCRAM-SHA-256-PLUS), so that it is of no use in another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binding {
     /// It is not.
@@ -88,7 +88,7 @@ pub struct Login {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
-    /// Whether the user chose the encryption, and no default.
+    /// True if the user chose the encryption, and no default.
     pub agreed: bool,
     /// Where the connection leads; [`crate::target::Target::at`] finds it for an address.
     pub reach: Reach,
@@ -96,7 +96,7 @@ pub struct Login {
     pub binding: Binding,
     /// Name of the application, as the server lists it beside the session.
     pub application: String,
-    /// Whether the server may ask for data of a load (LOAD DATA LOCAL). It is asked for only while loading.
+    /// True if the server may ask for data of a load (LOAD DATA LOCAL). It is asked for only while loading.
     pub local_files: bool,
     /// The last password that was salted: the server gives the same salt each time, and salting takes
     /// thousands of hashes, which ten thousand connections would pay each.

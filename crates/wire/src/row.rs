@@ -15,12 +15,12 @@ impl<'a> Row<'a> {
         Row { bytes, cells }
     }
 
-    /// How many columns it has.
+    /// Number of columns.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Whether it has none.
+    /// Returns true if it has none.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
         self.text(column)?.parse().ok()
     }
 
-    /// Whether the value means yes: `t`, `1`, `ON`, `YES`; None also for anything else than yes and no.
+    /// The value as a boolean: true for `t`, `1`, `ON`, `YES`; None for anything else than yes and no.
     pub fn is_yes(&self, column: usize) -> Option<bool> {
         match self.text(column)? {
             "t" | "1" | "ON" | "on" | "YES" | "yes" | "true" => Some(true),

@@ -18,7 +18,7 @@ use crate::{
     tls,
 };
 
-/// What a URL leaves open, read by the caller.
+/// Defaults for parts that a URL omits, read by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// Name of the user who runs the program.
@@ -131,7 +131,7 @@ pub enum TargetError {
     Tls(#[from] tls::TlsError),
 }
 
-/// Whether a URL contains a password: then it is not to be kept.
+/// Returns true if a URL contains a password: then it is not to be kept.
 pub fn has_password(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest.split(['/', '?']).next().unwrap_or(rest));
     let in_authority = authority.rsplit_once('@').is_some_and(|(who, _)| who.contains(':'));

@@ -21,7 +21,7 @@ pub enum Order {
     Ask(u32),
 }
 
-/// How a session ended, as its template reports.
+/// End of a session, as its template reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Nothing is known of it, or it has not ended.

@@ -19,7 +19,7 @@ pub use scratch::remove_if_left;
 pub use session::{Session, Stop};
 pub use workers::{Start, Workers};
 
-/// What can go wrong between a session and its worker.
+/// Error between a session and its worker.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The program of the workers is missing or does not start.

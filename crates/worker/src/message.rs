@@ -17,7 +17,7 @@ const LONGEST_REQUEST: u64 = 512 << 20;
 /// Bytes of a failure's text, and of any other answer but data, at most.
 const LONGEST_REPLY: u64 = 1 << 20;
 
-/// What a frame holds.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// What a session is asked to do.
+/// Request to a session.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
     /// Gives up rights and sets bounds; the first request of every session.
@@ -65,7 +65,7 @@ pub enum Request {
     Tree(String),
 }
 
-/// What a session may use.
+/// Resources that a session may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// Folders whose files may be read.
@@ -74,7 +74,7 @@ pub struct Setup {
     pub read_files: Vec<PathBuf>,
     /// Folder where the engine may spill, which is there; None: it may not. [`crate::Workers::session`] chooses it.
     pub spill: Option<PathBuf>,
-    /// What it may spill, as `4GB`; None for nearly all that is free there.
+    /// Limit of spilled data, such as `4GB`; None for nearly all free space.
     pub spill_limit: Option<String>,
     /// The engine's own memory limit, as `512MiB`; None for the engine's default.
     pub memory_limit: Option<String>,
@@ -89,15 +89,15 @@ pub struct Setup {
 pub struct Statement {
     /// Its text, without EXPLAIN before it and `;` after it.
     pub sql: String,
-    /// Whether to explain it instead of answering it.
+    /// Execution, or EXPLAIN.
     pub explain: Explain,
     /// A value for each `$name` in it.
     pub params: Vec<(String, Cell)>,
-    /// Whether its whole text is Fenxi's own, so that it need not be looked at before it is planned.
+    /// True if its whole text is Fenxi's own, so that it need not be looked at before it is planned.
     pub is_ours: bool,
 }
 
-/// Whether a statement is answered or explained.
+/// Execution of a statement, or EXPLAIN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Explain {
     /// It is answered.

@@ -75,7 +75,7 @@ impl Session {
         Ok(())
     }
 
-    /// What confines its process, in words.
+    /// Sandbox of its process, in words.
     pub fn confined(&self) -> &[String] {
         &self.confined
     }
@@ -85,7 +85,7 @@ impl Session {
         Stop { workers: self.workers.clone(), id: self.id, stopped: Arc::clone(&self.stopped) }
     }
 
-    /// Whether it can be asked once more.
+    /// Returns true if it can be asked once more.
     pub fn is_fit(&self) -> bool {
         !self.is_lost && !self.stopped.load(Ordering::Acquire)
     }

@@ -27,7 +27,7 @@ use crate::{
 /// What the environment of workers keeps: where libraries are found, and nothing that is secret.
 const ENVIRONMENT: [&str; 1] = ["LD_LIBRARY_PATH"];
 
-/// How workers are started.
+/// Options of starting workers.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The program.
@@ -96,7 +96,7 @@ impl Workers {
         }))
     }
 
-    /// What confines sessions, in words; None before the first one.
+    /// Sandbox of sessions, in words; None before the first one.
     pub fn confined(&self) -> Option<&[String]> {
         self.0.confined.get().map(Vec::as_slice)
     }

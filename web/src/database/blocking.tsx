@@ -14,6 +14,7 @@ import { behind, trees, type Waiting } from "./trees";
 const around = (at: number, run: Run): [number, number] => rounded([Math.max(0, at - 1.1 * Math.max(1, run.interval_s ?? 1)), at]);
 
 export function Blocking({ run, state }: { run: Run; state: Looked }) {
+  const params = state.server ? { "p.server": state.server } : {};
   return (
     <section id="section-blocking">
       <h2>Blocking</h2>
@@ -21,10 +22,11 @@ export function Blocking({ run, state }: { run: Run; state: Looked }) {
         <Asked
           question="db-blocking-over-time"
           run={run}
+          params={params}
           about="A click on the chart, or Enter at the pointer, shows the tree of that moment."
         />
         <TreePanel run={run} state={state} />
-        <Asked question="db-blocking" run={run} wide title="Which sessions held up others the longest?" />
+        <Asked question="db-blocking" run={run} params={params} wide title="Which sessions held up others the longest?" />
       </div>
     </section>
   );

@@ -2,7 +2,8 @@
 // sessions that were chosen.
 
 import { useEffect, useRef } from "preact/hooks";
-import { embedded, offline, useAnswer } from "../api";
+import { embedded, lists, offline, useAnswer } from "../api";
+import { fileName } from "../charts/export";
 import { Machine, Tabs } from "../database/below";
 import { Blocking } from "../database/blocking";
 import "../database/database.css";
@@ -69,6 +70,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
           <h1>{`Database · ${opened.title}`}</h1>
           <div class="page-tools">
             <ServerPicker run={run} state={state} />
+            {!offline && <Keep opened={opened} query={query} state={state} />}
             {!offline && (
               <a class="plain" href={link("/run", { run: run.id, from: query.get("from"), to: query.get("to") })}>
                 The whole run
@@ -104,6 +106,22 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         Drag over a chart to choose a time range: everything on this page follows it. Escape shows the whole run. Lists are made from
         samples of sessions; a CPU is assumed where no wait was seen.
       </footer>
+    </>
+  );
+}
+
+/** The report of the server, and this page as a file. */
+function Keep({ opened, query, state }: { opened: Opened; query: URLSearchParams; state: Looked }) {
+  const [run] = opened.runs;
+  const page = link("/database", { ...lists(query), run: run.id });
+  return (
+    <>
+      <a class="plain" href={link("/db-report", { run: run.id, from: query.get("from"), to: query.get("to"), server: state.server })}>
+        Report
+      </a>
+      <a class="plain" href={`/api/v1/report?${new URLSearchParams({ page })}`} download={fileName(`database ${opened.title}`, "html")}>
+        Save as one file
+      </a>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { ask } from "./ask";
 import { board } from "./board";
 import { compare } from "./compare";
 import { database } from "./database";
+import { dbreport } from "./dbreport";
 import { live } from "./live";
 import { run } from "./run";
 import { runs } from "./runs";
@@ -19,4 +20,4 @@ export interface Page {
   View: ComponentType<{ query: URLSearchParams }>;
 }
 
-export const PAGES: readonly Page[] = [runs, run, database, compare, study, trend, ask, board, live];
+export const PAGES: readonly Page[] = [runs, run, database, dbreport, compare, study, trend, ask, board, live];

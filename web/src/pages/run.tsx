@@ -14,6 +14,7 @@ import type { Opened, Run, Section } from "../payload";
 import { link } from "../router";
 import { RunFacts } from "../runs/facts";
 import { MarkMoment } from "../runs/marking";
+import { useOthers } from "../runs/others";
 import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
@@ -100,6 +101,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const [, look] = useReducer((n: number) => n + 1, 0);
   const patient = usePatience();
   const writable = useWritable();
+  useOthers(runs);
   useZoomInLink(query, 0, Math.max(0, ...runs.map((r) => r.duration_s)));
   useEffect(() => {
     if (!embedded) document.title = `${opened.title} · Fenxi`;

@@ -1,13 +1,15 @@
-// A metric over runs: a point for each, levels between the places where it changed, two points to compare.
+// A metric over runs: a point for each, levels between the places where it changed, two points to compare. Without a metric
+// all results of the runs, each with its latest values and its last change.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { embedded, lists, offline, useAnswer } from "../api";
 import type { Trend } from "../api.gen";
 import { fileName } from "../charts/export";
 import { TakeAway } from "../charts/takeaway";
-import { Empty, Failure, Pending } from "../parts";
+import { Failure, Pending } from "../parts";
 import { go, link, refine } from "../router";
 import { useShared, zone } from "../shared";
+import { changeOf, Overview, Verdict } from "../trend/overview";
 import { Steps } from "../trend/steps";
 import { human, moment, plural } from "../units";
 import type { Page } from ".";
@@ -29,25 +31,21 @@ function TrendPage({ query }: { query: URLSearchParams }) {
   return (
     <>
       <div class="top">
-        <h1>{metric ? `${metric} over runs` : "Trend"}</h1>
+        <h1>{metric ? `${metric} over runs` : "Results over runs"}</h1>
         {!offline && <Chooser query={query} />}
-        {found && !offline && (
+        {(found || !metric) && !offline && (
           <p class="quiet">
-            <a href={`/api/v1/report?${new URLSearchParams({ page: address })}`} download={fileName(`trend ${metric}`, "html")}>
+            <a
+              href={`/api/v1/report?${new URLSearchParams({ page: address })}`}
+              download={fileName(metric ? `trend ${metric}` : "results over runs", "html")}
+            >
               Save as one file
             </a>
           </p>
         )}
       </div>
       <main id="main" tabIndex={-1} aria-busy={answer.stale ? "true" : undefined}>
-        {!metric && (
-          <Empty title="Which metric?">
-            <p>
-              A result of the runs by its name, such as <code>throughput</code>, or a column such as <code>cpu.sys</code> or{" "}
-              <code>disk.await_ms[device=sda]</code>. With ten runs or more, change points are detected.
-            </p>
-          </Empty>
-        )}
+        {!metric && <Overview query={query} />}
         {answer.error && <Failure error={answer.error} />}
         {metric && !found && !answer.error && <Pending what={`Loading ${metric}`} />}
         {found && !answer.error && <Followed found={found} query={query} />}
@@ -164,13 +162,11 @@ function ChangeSummary({ found }: { found: Trend }) {
   return (
     <ul class="findings changes">
       {found.changes.map((c) => {
-        const share = 100 * ((c.after - c.before) / Math.abs(c.before));
-        const good = found.better === "neither" ? "" : c.after > c.before === (found.better === "higher") ? "better" : "worse";
         const first = found.points[c.at];
         return (
           <li key={c.at} class="finding">
-            {good && <span class={`verdict ${good}`}>{good === "better" ? "▲ better " : "▼ worse "}</span>}
-            {`${share > 0 ? "+" : "−"}${Math.abs(share).toFixed(1)}% from ${human(c.before, found.unit)} to ${human(c.after, found.unit)}, starting with `}
+            <Verdict is={c.verdict} />
+            {`${changeOf(c)} from ${human(c.before, found.unit)} to ${human(c.after, found.unit)}, starting with `}
             {offline ? first.name : <a href={link("/compare", { a: found.points[c.at - 1]?.run, b: first.run })}>{first.name}</a>}
             {`, ${moment(first.start_ms)}`}
           </li>

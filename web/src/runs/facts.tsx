@@ -4,7 +4,7 @@ import type { Moment } from "../marks";
 import { RunColour } from "../panel";
 import type { Run } from "../payload";
 import { useShared, zone } from "../shared";
-import { duration, human, MISSING, moment, plural } from "../units";
+import { duration, human, MISSING, moment, plural, authored } from "../units";
 import { Marks } from "./marking";
 import { Windows } from "./windows";
 
@@ -50,8 +50,8 @@ export function RunFacts({ runs, moments = [], writable }: Props) {
               {Object.entries(run.params).map(([k, v]) => (
                 <Fact name={k} value={v} />
               ))}
-              {run.remarks.map((r) => (
-                <Fact name="remark" value={r} wide />
+              {run.remarks.map((r, i) => (
+                <Fact name="remark" value={r} author={authored(run.remarked[i])} wide />
               ))}
               <Fact name="run" value={run.id} />
             </dl>
@@ -63,11 +63,14 @@ export function RunFacts({ runs, moments = [], writable }: Props) {
   );
 }
 
-function Fact({ name, value, wide }: { name: string; value: string; wide?: boolean }) {
+function Fact({ name, value, author, wide }: { name: string; value: string; author?: string; wide?: boolean }) {
   return (
     <div class={wide ? "fact wide" : "fact"}>
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd>
+        {value}
+        {author && <span class="quiet">{` ${author}`}</span>}
+      </dd>
     </div>
   );
 }

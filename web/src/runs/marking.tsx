@@ -6,7 +6,7 @@ import { Dialog, Field } from "../dialog";
 import { MARKS, type Moment } from "../marks";
 import type { Run } from "../payload";
 import { useShared, zoom } from "../shared";
-import { clock } from "../units";
+import { authored, clock } from "../units";
 import { NamedItems } from "./named";
 
 const address = (run: Run, text = "") => `runs/${encodeURIComponent(run.id)}/marks${text && `/${encodeURIComponent(text)}`}`;
@@ -76,6 +76,7 @@ export function Marks({ run, moments, writable }: { run: Run; moments: Moment[];
     name: m.text,
     when: clock(m.from, fine(run)),
     range: [Math.max(0, m.from - around), Math.min(run.duration_s, m.from + around)] as [number, number],
+    author: authored(run.marked.find((mark) => mark.text === m.text && Math.abs(mark.at_s - m.from) < 0.001)?.author),
     loses: `${run.name} loses this name of a moment; the recording is kept. What the recorder marked itself stays.`,
   }));
   const remove = ({ name }: { name: string }) => {

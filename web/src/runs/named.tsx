@@ -11,6 +11,8 @@ export interface Item {
   when: string;
   /** What a click shows, seconds. */
   range: [number, number];
+  /** Who gave it the name, and when, if that is known. */
+  author?: string;
   /** What its removal means. */
   loses: string;
 }
@@ -34,7 +36,12 @@ export function NamedItems({ what, title, items, writable, remove }: Props) {
       <dd class="windows">
         {items.map((item) => (
           <span key={item.key} class="window">
-            <button type="button" class="chip" title={title} onClick={() => zoom.set(item.range)}>{`${item.name} ${item.when}`}</button>
+            <button
+              type="button"
+              class="chip"
+              title={item.author ? `${title}. ${item.author}` : title}
+              onClick={() => zoom.set(item.range)}
+            >{`${item.name} ${item.when}`}</button>
             {writable && (
               <button
                 type="button"

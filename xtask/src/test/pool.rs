@@ -13,7 +13,7 @@ use fs_err::{File, OpenOptions};
 use super::outputs;
 
 /// The longest that a program may run: what hangs is named and ended.
-const LIMIT: Duration = Duration::from_secs(15 * 60);
+const LIMIT: Duration = Duration::from_secs(25 * 60);
 
 /// How often it is looked who has ended.
 const LOOK: Duration = Duration::from_millis(20);

@@ -15,6 +15,8 @@ const LONG_FILES: &[(&str, &str)] = &[];
 /// Files that may hold unsafe code, and why.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/sys/src/clock.rs", "CPU clocks by number, which rustix cannot name"),
+    ("crates/sys/src/ethtool.rs", "SIOCETHTOOL, which rustix lacks"),
+    ("crates/sys/src/interface.rs", "getifaddrs(3), which rustix lacks"),
     ("crates/sys/src/memory.rs", "process_vm_readv(2) into memory of our own"),
     ("crates/sys/src/signal.rs", "signals of a thread, which are the C library's"),
     ("crates/sys/src/socket.rs", "arrival times of bytes: an option and a message that rustix lacks"),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::repository::Repository;
 
 /// How many crates the command may consist of, ours among them, as `cargo tree` counts them.
-const MOST_CRATES: usize = 290;
+const MOST_CRATES: usize = 300;
 
 /// The most that a compiler may take for one crate, in seconds, on the machine that the page names.
 const MOST_SECONDS: f64 = 170.0;

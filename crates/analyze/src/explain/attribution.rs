@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::kinds::{self, KINDS, Kind, OF_THE_REST, name};
 
-/// How a time was measured.
+/// Method of measuring a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measured {
     /// At every context switch.
@@ -38,7 +38,7 @@ impl Measured {
 /// A time that a source knows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Amount {
-    /// What it is spent on.
+    /// Kind of part that the time belongs to.
     pub kind: &'static Kind,
     /// Seconds per second: the mean number of sessions that spend it.
     pub time: f64,
@@ -46,21 +46,23 @@ pub struct Amount {
     pub also: &'static [&'static str],
 }
 
-/// What one source knows of the sessions that execute transactions.
+/// Measurements that one source has of the sessions that execute transactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// How it measures.
     pub measured: Measured,
-    /// What it knows.
+    /// Amounts by kind.
     pub amounts: Vec<Amount>,
-    /// Whether it sees all waits: what it does not name was not waited for.
+    /// True if it sees all waits: what it does not name was not waited for.
     pub is_complete: bool,
+    /// The standard error of all its waits together, in seconds per second, where they are samples.
+    pub error: Option<f64>,
 }
 
 impl Source {
     /// One that names what it sees.
     pub fn new(measured: Measured) -> Source {
-        Source { measured, amounts: Vec::new(), is_complete: false }
+        Source { measured, amounts: Vec::new(), is_complete: false, error: None }
     }
 
     /// Adds time spent on `name`.
@@ -87,7 +89,7 @@ pub struct Attribution {
     pub time: f64,
     /// How it was measured.
     pub measured: Measured,
-    /// What divided it into shares, where another source did.
+    /// Source of the proportions, where they come from another source than the amount.
     pub divided: Option<Measured>,
 }
 
@@ -188,7 +190,7 @@ pub(super) fn without_overlap(
     let waits: f64 = taken.iter().filter(|(name, t)| may_overlap(name, t)).map(|(_, t)| t.time).sum();
     let excess = accounted(taken) - sessions;
     let overlap = excess.min(runnable - seen).min(queue).min(waits);
-    if overlap.is_nan() || overlap <= 0.0 {
+    if overlap.is_nan() || overlap <= NOTHING * sessions {
         return 0.0;
     }
     for (name, t) in taken.iter_mut() {
@@ -197,6 +199,29 @@ pub(super) fn without_overlap(
         }
     }
     overlap
+}
+
+/// A share of the sessions below which a difference is one of rounding.
+const NOTHING: f64 = 1e-9;
+/// So many standard errors are chance.
+const CHANCE: f64 = 3.0;
+
+/// Takes off sampled waits by what they exceed the sessions, and gives how much, where that is no more than chance makes of so few
+/// samples: what the driver and the kernel measure is exact beside it. More has another reason, which is not hidden.
+pub(super) fn without_chance(
+    taken: &mut BTreeMap<&'static str, Attribution>,
+    sources: &[Source],
+    sessions: f64,
+) -> f64 {
+    let Some(error) = sources.iter().filter_map(|source| source.error).reduce(f64::max) else { return 0.0 };
+    let is_sampled = |t: &Attribution| t.measured == Measured::Sampled;
+    let waits: f64 = taken.values().filter(|t| is_sampled(t)).map(|t| t.time).sum();
+    let excess = accounted(taken) - sessions;
+    if excess.is_nan() || excess <= NOTHING * sessions || excess > waits || excess > CHANCE * error {
+        return 0.0;
+    }
+    taken.values_mut().filter(|t| is_sampled(t)).for_each(|t| t.time *= 1.0 - excess / waits);
+    excess
 }
 
 /// What is accounted for without those kinds that are only of the rest.
@@ -209,7 +234,8 @@ fn accounted(taken: &BTreeMap<&'static str, Attribution>) -> f64 {
 /// A thread of the driver answers one connection while others wait for it, and a round trip contains the CPU time of both its
 /// ends: what else is known of the time comes first.
 pub(super) fn bound(taken: &mut BTreeMap<&'static str, Attribution>, sessions: f64) {
-    let mut rest = (sessions - accounted(taken)).max(0.0);
+    let rest = sessions - accounted(taken);
+    let mut rest = if rest > NOTHING * sessions { rest } else { 0.0 };
     for name in OF_THE_REST {
         if let Some(t) = taken.get_mut(name) {
             t.time = t.time.min(rest);
@@ -296,6 +322,26 @@ mod tests {
         assert_eq!(after(1.0), (2.0, 1.5, 0.5, 2.0));
         let mut alone = attribute(&sources[1..], None);
         assert_eq!(without_overlap(&mut alone, &sources[1..], 1.0), 0.0);
+    }
+
+    #[test]
+    fn waits_exceed_the_sessions_by_chance_only_as_far_as_their_error_goes() {
+        let os = source(Measured::Os, &[(name::CPU, 0.02)]);
+        let mut sampled = source(Measured::Sampled, &[("lock", 0.01), ("commit", 0.03)]);
+        sampled.error = Some(0.01);
+        let after = |sources: &[Source], sessions: f64| {
+            let mut taken = attribute(sources, None);
+            let chance = without_chance(&mut taken, sources, sessions);
+            [chance, taken["lock"].time, taken["commit"].time].map(|time| (time * 1e6).round() / 1e6)
+        };
+        let sources = [os, sampled];
+        assert_eq!(after(&sources, 0.04), [0.02, 0.005, 0.015]);
+        assert_eq!(after(&sources, 0.07), [0.0, 0.01, 0.03]);
+        // Four times the error is something else: other clients.
+        assert_eq!(after(&sources, 0.02), [0.0, 0.01, 0.03]);
+        let mut exact = sources.clone();
+        exact[1].error = None;
+        assert_eq!(after(&exact, 0.04), [0.0, 0.01, 0.03]);
     }
 
     #[test]

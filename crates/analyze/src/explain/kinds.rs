@@ -1,6 +1,6 @@
 //! The parts that a transaction's latency has, in the order in which they are shown, as data.
 
-/// What a part of a latency is spent on.
+/// Kind of a part of a latency: CPU time, run queue, waits by class.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Its name, which also identifies it.
@@ -10,13 +10,13 @@ pub struct Kind {
     pub words: &'static [&'static str],
     /// The kind that it is a share of.
     pub whole: Option<&'static str>,
-    /// Whether sessions of the server wait in it, so that a source that sees all waits shows that there was none.
+    /// True if sessions of the server wait in it, so that a source that sees all waits shows that there was none.
     pub is_wait: bool,
-    /// What it is.
+    /// Description of the kind.
     pub about: &'static str,
 }
 
-/// What no part accounts for.
+/// Name of the residual: the time that no part accounts for.
 pub const RESIDUAL: &str = "other (residual)";
 
 /// The names by which other code refers to kinds.
@@ -149,7 +149,7 @@ impl Kind {
         KINDS.iter().filter(|kind| kind.whole == Some(self.name))
     }
 
-    /// Whether a time of one is also a time of the other.
+    /// Returns true if a time of one is also a time of the other.
     pub fn overlaps(&self, other: &Kind) -> bool {
         self.name == other.name || self.whole == Some(other.name) || other.whole == Some(self.name)
     }

@@ -54,7 +54,7 @@ pub(super) fn notes(
     groups: &[(&str, &[RunSummary])],
     split: &Split,
     known: &[BTreeSet<&'static str>],
-    overlaps: &[f64],
+    off: &[[f64; 2]],
 ) -> Vec<String> {
     let titles: Vec<&str> = groups.iter().map(|(title, _)| *title).collect();
     let of = |which: &[usize]| match which.len() {
@@ -80,14 +80,13 @@ pub(super) fn notes(
         let own: BTreeSet<&String> =
             runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
         own.into_iter().for_each(|text| note(vec![i], text));
-        if overlaps[i] > 0.0 {
-            let human = Unit::Milliseconds.human(overlaps[i]);
-            note(
-                vec![i],
-                &format!(
-                    "{human} that samples saw as waits was in the run queue, and is taken off them: a session shows its last wait until it has a CPU"
-                ),
-            );
+        let reasons = [
+            "was in the run queue, and is taken off them: a session shows its last wait until it has a CPU",
+            "exceeds the latency, and is taken off them: it is within the error of so few samples; record for longer, or with a higher `--db-rate`",
+        ];
+        for (time, reason) in off[i].into_iter().zip(reasons).filter(|(time, _)| *time > 0.0) {
+            let human = Unit::Milliseconds.human(time);
+            note(vec![i], &format!("{human} that samples saw as waits {reason}"));
         }
         if let Some(rest) = residual(split, i, &known[i]) {
             note(vec![i], &rest);

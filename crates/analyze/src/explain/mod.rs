@@ -23,25 +23,25 @@ pub mod whole {
     pub const LATENCY: &str = "latency";
     /// The elapsed time of a command.
     pub const ELAPSED: &str = "elapsed";
-    /// What the sessions of database servers were at, as a mean number of sessions.
+    /// Split of DB time: mean number of active sessions by activity.
     pub const DB_TIME: &str = "DB time";
 }
 
 /// Probability that an interval holds the true value.
 const LEVEL: f64 = 0.95;
 
-/// What is known of the transactions of a run, and of the sessions that executed them.
+/// Transactions of a run: rate, latency, and measurements of the sessions that executed them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transactions {
     /// Mean latency from the intended start, in milliseconds.
     pub latency_ms: f64,
     /// Transactions completed in a second.
     pub per_s: f64,
-    /// What knows of their time, the best first.
+    /// Sources of their time, the best first.
     pub sources: Vec<Source>,
-    /// What a CPU quota of the server's cgroup held up; None when cgroups were not observed.
+    /// Throttling by a CPU quota of the server's cgroup; None when cgroups were not observed.
     pub quota: Option<Quota>,
-    /// What to know of the figures.
+    /// Notes on the figures.
     pub notes: Vec<String>,
 }
 
@@ -57,9 +57,9 @@ pub struct PartChange {
 /// A part of a time. The vectors have a place for each group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What the time was spent on.
+    /// Name of the part.
     pub name: &'static str,
-    /// What that is.
+    /// Description of the part.
     pub about: &'static str,
     /// Its mean, in the unit of the whole; None where it is unknown and thus in the residual.
     pub means: Vec<Option<f64>>,
@@ -74,7 +74,7 @@ pub struct Part {
 /// A time split into parts that add up to it, for each of some groups of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// What is split: one of [`whole`].
+    /// Quantity that is split: one of [`whole`].
     pub what: &'static str,
     /// The unit of all its numbers.
     pub unit: Unit,
@@ -82,7 +82,7 @@ pub struct Split {
     pub whole: Part,
     /// The parts; the last one is the residual.
     pub parts: Vec<Part>,
-    /// What is unknown, or makes the parts doubtful, and how to record it.
+    /// Missing inputs and doubts, with how to record them.
     pub notes: Vec<String>,
     /// Parts that are known to take no time in any run, and thus are not among `parts`.
     pub absent: Vec<&'static str>,
@@ -92,8 +92,8 @@ pub struct Split {
 struct KnownParts {
     whole: f64,
     parts: BTreeMap<&'static str, (f64, String)>,
-    /// What was taken off sampled waits, as it was in the run queue.
-    overlap: f64,
+    /// What was taken off sampled waits, as it was in the run queue, and as it was chance.
+    off: [f64; 2],
 }
 
 /// Splits the mean latency of a transaction, or else the elapsed time of a command, or else the time of a database's sessions, of
@@ -112,7 +112,7 @@ const LEAST_SESSIONS: f64 = 0.05;
 pub fn db_time(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     let known = |run: &RunSummary| -> Option<KnownParts> {
         let whole: f64 = run.sessions.values().map(|(sessions, _)| sessions).sum();
-        (whole >= LEAST_SESSIONS).then(|| KnownParts { whole, parts: run.sessions.clone(), overlap: 0.0 })
+        (whole >= LEAST_SESSIONS).then(|| KnownParts { whole, parts: run.sessions.clone(), off: [0.0; 2] })
     };
     let mut known = read(groups, known).filter(|groups| groups.iter().all(|runs| !runs.is_empty()))?;
     join_shares(&mut known);
@@ -149,9 +149,10 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
         let mut taken = attribute(&of.sources, of.quota);
         let sessions = of.per_s * of.latency_ms / 1e3;
         let overlap = attribution::without_overlap(&mut taken, &of.sources, sessions);
+        let chance = attribution::without_chance(&mut taken, &of.sources, sessions);
         attribution::bound(&mut taken, sessions);
-        let overlap = 1e3 * overlap / of.per_s;
-        Some(KnownParts { whole: of.latency_ms, parts: taken.into_iter().map(part).collect(), overlap })
+        let off = [overlap, chance].map(|time| 1e3 * time / of.per_s);
+        Some(KnownParts { whole: of.latency_ms, parts: taken.into_iter().map(part).collect(), off })
     };
     let mut known = read(groups, known)?;
     let ran: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
@@ -161,9 +162,10 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     let takes_time = |part: &Part| part.name == RESIDUAL || part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0));
     split.absent = split.parts.iter().filter(|part| !takes_time(part)).map(|part| part.name).collect();
     split.parts.retain(takes_time);
-    let overlaps: Vec<f64> =
-        known.iter().map(|runs| mean(&runs.iter().map(|run| run.overlap).collect::<Vec<_>>())).collect();
-    split.notes = missing::notes(groups, &split, &names(&known), &overlaps);
+    let mean_off =
+        |runs: &Vec<KnownParts>| [0, 1].map(|which| mean(&runs.iter().map(|run| run.off[which]).collect::<Vec<_>>()));
+    let off: Vec<[f64; 2]> = known.iter().map(mean_off).collect();
+    split.notes = missing::notes(groups, &split, &names(&known), &off);
     Some(split)
 }
 
@@ -261,7 +263,7 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
             parts.insert(name, (time, how.word().to_owned()));
             rest -= time;
         }
-        Some(KnownParts { whole, parts, overlap: 0.0 })
+        Some(KnownParts { whole, parts, off: [0.0; 2] })
     };
     let mut known = read(groups, known)?;
     // What one run of several waited for and another did not took no time there.

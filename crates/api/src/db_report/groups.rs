@@ -4,7 +4,7 @@ use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Group, Line as Compared, Request, SideBySide, windows};
 use fenxi_query::Engine;
 
-use super::{Cell, Column, DbReport, DbReportError, Line, PeriodScope, Section, periods};
+use super::{Asked, COMPARISON, Cell, Column, DbReport, DbReportError, Line, PeriodScope, Section, periods};
 
 /// Lines of the comparison.
 const MOST: usize = 40;
@@ -13,12 +13,12 @@ const MOST: usize = 40;
 ///
 /// # Errors
 /// As [`periods`], and when the groups cannot be compared.
-pub fn groups(engine: &Engine, asked: &[PeriodScope; 2], named: Option<&str>) -> Result<DbReport, DbReportError> {
+pub(super) fn groups(engine: &Engine, both: [&PeriodScope; 2], asked: Asked<'_>) -> Result<DbReport, DbReportError> {
     let chosen = Chosen { by: &[], window: windows::AUTO };
     let read = |asked: &PeriodScope| Group::read(engine, &asked.period.selector, chosen);
-    let (a, b) = (read(&asked[0])?, read(&asked[1])?);
+    let (a, b) = (read(both[0])?, read(both[1])?);
     let found = SideBySide::of(&a, &b, Request::default())?;
-    let mut report = periods(engine, asked, named)?;
+    let mut report = periods(engine, asked)?;
     report.remarks = found.reasons.iter().map(|reason| reason.text.clone()).collect();
     if found.refused {
         report.remarks.push("These groups are not compared; their means stand side by side.".to_owned());
@@ -30,7 +30,7 @@ pub fn groups(engine: &Engine, asked: &[PeriodScope; 2], named: Option<&str>) ->
     let is_ours = |line: &&Compared| line.table.starts_with("db") || line.table == "result";
     let all: Vec<_> = comparison.results.iter().chain(&comparison.metrics).filter(is_ours).collect();
     let section = Section {
-        id: "comparison".to_owned(),
+        id: COMPARISON.to_owned(),
         title: "What differs between the groups".to_owned(),
         question: String::new(),
         keys: vec!["metric".to_owned()],
@@ -38,7 +38,7 @@ pub fn groups(engine: &Engine, asked: &[PeriodScope; 2], named: Option<&str>) ->
         lines: all.iter().take(MOST).map(|line| compared(line)).collect(),
         more: all.len().saturating_sub(MOST),
     };
-    if !section.lines.is_empty() {
+    if !section.lines.is_empty() && asked.has(COMPARISON) {
         report.sections.insert(0, section);
     }
     Ok(report)

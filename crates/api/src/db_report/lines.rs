@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Cell, Column, Line, sections::Spec};
 
-/// How many lines are asked for.
+/// Maximum number of lines.
 pub const MOST: u32 = 5_000;
 
 /// The heading of the column behind the first one of two periods.
@@ -15,7 +15,7 @@ const DIFFERENCE: &str = "difference";
 /// Names of columns that hold a unit for each line.
 const UNIT: &str = "unit";
 
-/// What a section is made with.
+/// Input of a section: periods and filters.
 pub struct Lines<'a> {
     /// The section.
     pub spec: &'a Spec,

@@ -11,15 +11,19 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use fenxi_model::Unit;
+use fenxi_model::{Micros, RunId, Unit};
 use fenxi_query::{Engine, QueryError, Scope, question};
+use fenxi_store::{RunEntry, SNAPSHOT, Store, StoreError};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::groups::groups;
-use self::{lines::Lines, sections::SECTIONS};
+use self::{groups::groups, lines::Lines, sections::SECTIONS};
+
+/// The section of a comparison of groups.
+const COMPARISON: &str = "comparison";
 
 /// A report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct DbReport {
     /// The server.
     pub server: String,
@@ -27,12 +31,25 @@ pub struct DbReport {
     pub periods: Vec<Period>,
     /// Remarks for the reader, above the sections.
     pub remarks: Vec<String>,
+    /// Names and titles of all sections that it could have; those without a line are left out of `sections`.
+    pub known: Vec<Known>,
     /// Its sections.
     pub sections: Vec<Section>,
 }
 
+/// The name of a section.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReportSectionName")]
+pub struct Known {
+    /// Its name.
+    pub id: &'static str,
+    /// Its title.
+    pub title: &'static str,
+}
+
 /// A period.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReportPeriod")]
 pub struct Period {
     /// `A`, `B`; empty when there is one.
     pub label: String,
@@ -47,7 +64,8 @@ pub struct Period {
 }
 
 /// A section.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReportSection")]
 pub struct Section {
     /// Its name.
     pub id: String,
@@ -57,7 +75,7 @@ pub struct Section {
     pub question: String,
     /// Headings of what distinguishes lines.
     pub keys: Vec<String>,
-    /// What is shown of each line.
+    /// Columns of each line.
     pub columns: Vec<Column>,
     /// The lines.
     pub lines: Vec<Line>,
@@ -66,21 +84,22 @@ pub struct Section {
 }
 
 /// A column.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReportColumn")]
 pub struct Column {
     /// Its name in the question's answer.
     pub name: String,
     /// The text above it.
     pub heading: String,
-    /// Whether it has one value, and not one for each period.
-    #[serde(skip)]
+    /// True if it has one value, and not one for each period.
     pub is_of_all: bool,
 }
 
 /// A line.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReportLine")]
 pub struct Line {
-    /// What distinguishes it from others.
+    /// Key of the line.
     pub keys: Vec<String>,
     /// A statement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +112,8 @@ pub struct Line {
 }
 
 /// A value, and how it is shown everywhere.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReportCell")]
 pub struct Cell {
     /// A number, in the unit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,10 +145,43 @@ impl Cell {
 /// A period that is asked about.
 #[derive(Clone, Debug)]
 pub struct PeriodScope {
-    /// What is shown of it.
+    /// Period that is shown.
     pub period: Period,
     /// Its runs.
     pub scope: Scope,
+}
+
+impl PeriodScope {
+    /// Runs as a period: of one run a range of time, in seconds since its start, where `between` has one.
+    ///
+    /// # Errors
+    /// When a run cannot be read, or is a snapshot, which is one moment.
+    pub fn of(
+        store: &Store,
+        label: &str,
+        selector: &str,
+        runs: Vec<RunId>,
+        [from, to]: [Option<f64>; 2],
+    ) -> Result<PeriodScope, DbReportError> {
+        let entries: Vec<_> = runs.iter().map(|run| store.run(run)).collect::<Result<_, _>>()?;
+        if let Some(one) = entries.iter().find(|entry| entry.manifest.kind == SNAPSHOT) {
+            return Err(DbReportError::Snapshot(one.manifest.id.to_string()));
+        }
+        let seconds = |entry: &RunEntry| {
+            let whole = entry.manifest.seconds();
+            (to.unwrap_or(whole).min(whole) - from.unwrap_or(0.0).max(0.0)).max(0.0)
+        };
+        let start =
+            entries.iter().map(|entry| entry.manifest.start.0 + (from.unwrap_or(0.0).max(0.0) * 1e6) as i64).min();
+        let period = Period {
+            label: label.to_owned(),
+            selector: selector.to_owned(),
+            runs: runs.iter().map(ToString::to_string).collect(),
+            start: start.map_or_else(String::new, |start| Micros(start).iso()),
+            seconds: entries.iter().map(seconds).sum(),
+        };
+        Ok(PeriodScope { period, scope: Scope::of(runs).between(from, to) })
+    }
 }
 
 /// Why there is no report.
@@ -140,6 +193,15 @@ pub enum DbReportError {
     /// A comparison that cannot be made.
     #[error(transparent)]
     Compare(#[from] fenxi_compare::CompareError),
+    /// A run that cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// One moment.
+    #[error("{0} is a snapshot and no period: name two of one server, or make runs of them by `fenxi db diff`")]
+    Snapshot(String),
+    /// There is no such section.
+    #[error("there is no section `{0}`, but {1}")]
+    NoSection(String, String),
     /// The runs have no database server.
     #[error("{0} has no database server: record with `--db URL`, or take two snapshots with `fenxi db snap`")]
     None(String),
@@ -175,14 +237,45 @@ fn server(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> Result
     }
 }
 
-/// The report of one period, or of two of one server.
+/// Request for a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// One period, or two of one server; several runs in one are a group.
+    pub periods: &'a [PeriodScope],
+    /// The server, where there are several.
+    pub server: Option<&'a str>,
+    /// Names of the sections; all of them when there is none.
+    pub sections: &'a [String],
+}
+
+impl Asked<'_> {
+    fn has(&self, section: &str) -> bool {
+        self.sections.is_empty() || self.sections.iter().any(|name| name == section)
+    }
+}
+
+/// The report of one period, of two, or of two groups of runs.
 ///
 /// # Errors
-/// When a question has no answer, or the runs have no such server.
-pub fn periods(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> Result<DbReport, DbReportError> {
+/// When a question has no answer, the runs have no such server, or there is no such section.
+pub fn report(engine: &Engine, asked: Asked<'_>) -> Result<DbReport, DbReportError> {
+    let is_known = |name: &&String| *name == COMPARISON || SECTIONS.iter().any(|spec| spec.id == name.as_str());
+    if let Some(name) = asked.sections.iter().find(|name| !is_known(name)) {
+        let all: Vec<&str> = SECTIONS.iter().map(|spec| spec.id).collect();
+        return Err(DbReportError::NoSection(name.clone(), all.join(", ")));
+    }
+    match asked.periods {
+        [a, b] if a.period.runs.len() > 1 || b.period.runs.len() > 1 => groups(engine, [a, b], asked),
+        _ => periods(engine, asked),
+    }
+}
+
+/// The report of one period, or of two side by side.
+fn periods(engine: &Engine, whole: Asked<'_>) -> Result<DbReport, DbReportError> {
+    let Asked { periods: asked, server: named, .. } = whole;
     let server = server(engine, asked, named)?;
     let mut sections = Vec::new();
-    for spec in SECTIONS {
+    for spec in SECTIONS.iter().filter(|spec| whole.has(spec.id)) {
         let known = question(engine.store(), spec.question)?;
         let mut params: Vec<(String, String)> =
             spec.params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -213,5 +306,6 @@ pub fn periods(engine: &Engine, asked: &[PeriodScope], named: Option<&str>) -> R
             "One period each gives no estimate of chance: repeat both, and compare two groups of runs.".to_owned(),
         );
     }
-    Ok(DbReport { server, periods, remarks, sections })
+    let known = SECTIONS.iter().map(|spec| Known { id: spec.id, title: spec.title }).collect();
+    Ok(DbReport { server, periods, remarks, known, sections })
 }

@@ -25,13 +25,13 @@ pub struct Spec {
     pub keys: &'static [Measure],
     /// A column that is shown below each line.
     pub text: Option<&'static str>,
-    /// What is compared; two periods have a column with the difference of the first one, by which their lines are sorted.
+    /// Measures. Two periods have a column with the difference of the first one, by which lines are sorted.
     pub measures: &'static [Measure],
     /// How many lines are shown.
     pub lines: usize,
-    /// Whether lines keep the order of the question: they are few and have names.
+    /// True if lines keep the order of the question: they are few and have names.
     pub is_list: bool,
-    /// Whether lines that are alike in both periods say nothing.
+    /// True if lines that are alike in both periods say nothing.
     pub differs_only: bool,
 }
 
@@ -224,6 +224,104 @@ pub const SECTIONS: &[Spec] = &[
         "db-unused-indexes",
         &[m("relation", "table"), m("index_name", "index")],
         &[m("size_bytes", "size"), m("scans", "scans"), m("rows_written_per_s", "rows written")],
+    ),
+    Spec {
+        text: Some("statements"),
+        ..top(
+            "blocking",
+            "Roots of blocking",
+            "db-blocking",
+            &[m("root", "root"), m("state", "state")],
+            &[
+                m("session_seconds", "waited in all"),
+                m("most_waiters", "waiters"),
+                m("blocked_s", "for"),
+                m("longest_wait_s", "longest"),
+                m("at_s", "from"),
+                m("transaction_age_s", "transaction"),
+                m("user_name", "user"),
+                m("application", "application"),
+                m("relation", "table"),
+                m("lock", "lock"),
+                m("held_mode", "held"),
+                m("wanted", "wanted"),
+            ],
+        )
+    },
+    Spec {
+        text: Some("statement"),
+        ..top(
+            "locks",
+            "Locks that were waited for",
+            "db-lock-targets",
+            &[m("relation", "table"), m("lock", "lock"), m("wanted", "wanted")],
+            &[
+                m("session_seconds", "waited in all"),
+                m("waiters", "sessions"),
+                m("longest_wait_s", "longest"),
+                m("held", "held"),
+                m("index_name", "index"),
+            ],
+        )
+    },
+    Spec {
+        text: Some("last_statement"),
+        ..top(
+            "transactions",
+            "Longest transactions",
+            "db-long-transactions",
+            &[m("session", "session"), m("state", "state")],
+            &[
+                m("transaction_age_s", "age"),
+                m("idle_s", "idle"),
+                m("sessions_blocked", "blocked"),
+                m("xmin_age", "xmin age"),
+                m("user_name", "user"),
+                m("application", "application"),
+                m("database_name", "database"),
+            ],
+        )
+    },
+    list("horizons", "Horizons, freeze and undo", "db-horizons", WHAT, &[m("value", "at most"), m("held_by", "of")]),
+    top(
+        "vacuum",
+        "Dead rows and vacuum",
+        "db-vacuum",
+        TABLE,
+        &[
+            m("dead_rows", "dead"),
+            m("dead_pct", "dead %"),
+            m("vacuums", "vacuum"),
+            m("vacuum_age_s", "last"),
+            m("analyzes", "analyze"),
+            m("analyze_age_s", "last analyze"),
+            m("modified_since_analyze", "changed since"),
+        ],
+    ),
+    top(
+        "progress",
+        "Long operations",
+        "db-progress",
+        &[m("session", "session"), m("command", "command"), m("relation", "table")],
+        &[m("seen_s", "seen for"), m("at_s", "from"), m("phase", "phase"), m("done_pct", "done")],
+    ),
+    top(
+        "replication",
+        "Replicas and slots",
+        "db-replicas",
+        &[m("name", "name"), m("role", "role")],
+        &[
+            m("most_replay_lag_s", "behind, at most"),
+            m("replay_lag_s", "mean"),
+            m("most_sent_lag_bytes", "not sent"),
+            m("most_replay_lag_bytes", "not applied"),
+            m("retained_bytes", "log kept"),
+            m("retained_more_bytes", "more kept"),
+            m("xmin_age", "xmin age"),
+            m("state", "state"),
+            m("active", "active"),
+            m("wal_status", "log"),
+        ],
     ),
     list("writers", "Checkpoints, background writer, log", "db-writers-total", WHAT, &[m("value", "value")]),
     list("not-seen", "What could not be seen", "db-seen", WHAT, &[m("value", "value")]),

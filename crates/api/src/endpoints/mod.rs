@@ -9,6 +9,7 @@ pub(crate) mod board;
 mod catalogue;
 pub(crate) mod chosen;
 mod compare;
+mod db_report;
 mod explain;
 mod facts;
 mod findings;
@@ -50,10 +51,12 @@ pub const ENDPOINTS: &[&Endpoint] = &[
     &notes::NOTES,
     &stacks::STACKS_ENDPOINT,
     &compare::COMPARE,
+    &db_report::DB_REPORT,
     &explain::EXPLAIN,
     &range::RANGE,
     &representative::REPRESENTATIVE,
     &trend::TREND,
+    &trend::TRENDS,
     &metrics::METRICS,
     &studies::STUDIES,
     &studies::STUDY,
@@ -64,13 +67,13 @@ pub const ENDPOINTS: &[&Endpoint] = &[
     &sql::SQL,
 ];
 
-/// What an endpoint works with.
+/// Context of a request: store, engine and limits.
 pub struct Context<'a> {
     /// The store that is asked.
     pub store: &'a Store,
     /// SQL over it.
     pub engine: &'a Engine,
-    /// Whether who asks may change the store; pages hide what would be refused.
+    /// True if who asks may change the store; pages hide what would be refused.
     pub read_only: bool,
 }
 
@@ -78,11 +81,11 @@ pub struct Context<'a> {
 pub struct Endpoint {
     /// Path of the request, as `/api/v1/about`.
     pub path: &'static str,
-    /// What it answers, for the documentation: one or two sentences.
+    /// Description of the answer for the documentation: one or two sentences.
     pub about: &'static str,
-    /// What can be given with it.
+    /// Parameters.
     pub params: &'static [Param],
-    /// Whether the answer may become another one while a page is open; those of sealed runs do not.
+    /// True if the answer may become another one while a page is open; those of sealed runs do not.
     pub changes: bool,
     /// Gives the answer.
     pub answer: fn(&Context<'_>, &Query) -> Result<Reply, ApiError>,
@@ -97,11 +100,11 @@ pub struct Param {
     pub name: &'static str,
     /// Its text.
     pub about: &'static str,
-    /// What values it has.
+    /// Type of its values.
     pub kind: Kind,
-    /// Whether it may stand there several times.
+    /// True if it may stand there several times.
     pub many: bool,
-    /// Whether there is no answer without it.
+    /// True if there is no answer without it.
     pub required: bool,
 }
 

@@ -66,7 +66,7 @@ impl Query {
         self.get(name).map(|text| text.parse().map_err(|_| wrong(name, "a whole number", text))).transpose()
     }
 
-    /// Whether `name` is there and not `false`.
+    /// Returns true if `name` is there and not `false`.
     pub fn flag(&self, name: &str) -> bool {
         self.0.iter().rev().find(|(n, _)| n == name).is_some_and(|(_, v)| v != "false" && v != "0")
     }

@@ -9,10 +9,10 @@ use super::ApiError;
 /// Bytes of an answer that is written here. What is larger no page can draw.
 const MOST: usize = 64 << 20;
 
-/// What an endpoint answers.
+/// Answer of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What the bytes are, as a header of HTTP.
+    /// Content type, as in the header of HTTP.
     pub content_type: &'static str,
     /// The answer.
     pub bytes: Vec<u8>,

@@ -62,6 +62,9 @@ fn list(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
         let Some(record) = Record::load(context.store, &name)? else { continue };
         let plan = parse(&record.path, &record.text).map_err(StudyError::from)?;
         let made = made(context.store, &record)?;
+        if made.is_empty() && context.store.knows_only_some() {
+            continue;
+        }
         studies.push(Listed {
             name,
             runs: made.len(),
@@ -76,5 +79,8 @@ fn list(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
 fn one(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let record = Record::named(context.store, query.required("name")?)?;
     let plan = parse(&record.path, &record.text).map_err(StudyError::from)?;
+    if context.store.knows_only_some() && made(context.store, &record)?.is_empty() {
+        return Err(ApiError::Unknown(format!("there is no study `{}`", query.required("name")?)));
+    }
     Reply::json(&report(context.store, &plan, &record, Some(&AtHand(context.engine)))?)
 }

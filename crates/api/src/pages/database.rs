@@ -45,6 +45,8 @@ pub(super) fn asked(query: &Query, run: &str, interval_s: Option<f64>) -> Vec<Re
     let mut requests = vec![
         ask("db-key-figures", range, server.clone()),
         ask("db-top-activity", range, vec![("p.by", "server".to_owned())]),
+        ask("db-blocking-over-time", None, server.clone()),
+        ask("db-blocking", None, server.clone()),
     ];
     requests.push(if by == "class" && chosen().next().is_none() {
         ask("db-activity", None, server.clone())

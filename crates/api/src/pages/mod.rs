@@ -7,6 +7,7 @@ mod ask;
 mod board;
 mod compare;
 mod database;
+mod db_report;
 mod run;
 mod study;
 mod trend;
@@ -21,7 +22,7 @@ pub(crate) struct Page {
     pub address: String,
     /// Its heading.
     pub title: String,
-    /// What it asks.
+    /// Requests of the page.
     pub requests: Vec<Request>,
 }
 
@@ -39,6 +40,7 @@ type Asks = fn(&Context<'_>, &Query) -> Result<Page, ApiError>;
 const PAGES: &[(&str, Asks)] = &[
     ("/run", run::page),
     ("/database", database::page),
+    ("/db-report", db_report::page),
     ("/compare", compare::page),
     ("/study", study::page),
     ("/trend", trend::page),

@@ -18,7 +18,7 @@ pub fn page_of_runs(runs: &[RunId]) -> String {
     format!("/run?{}", Query::of(pairs).text())
 }
 
-/// Whether what the first screen of a run shows is better asked once, beforehand: [`prepare`].
+/// Returns true if what the first screen of a run shows is better asked once, beforehand: [`prepare`].
 pub fn is_large(store: &Store, run: &RunId) -> bool {
     kept::rows(store, run) >= kept::LARGE
 }

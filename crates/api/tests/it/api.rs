@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use fenxi_api::{ApiError, Context, ENDPOINTS, Query, answer};
-use fenxi_model::RunId;
+use fenxi_model::{Micros, Rows, RunId, catalog::db};
 use fenxi_query::{Engine, Scope, question};
-use fenxi_store::{Labels, Store};
+use fenxi_store::{Begin, End, Labels, Store};
 use serde_json::Value;
 
 use crate::synthetic::{Made, run};
@@ -47,6 +47,21 @@ impl TestStore {
     }
 }
 
+/// A run of ten seconds of a database server.
+pub(crate) fn shop(store: &Store) -> RunId {
+    let start = Micros(1_795_000_000_000_000);
+    let mut open = store.begin(Begin { name: Some("shop".to_owned()), ..Begin::new("record", "h1", start) }).unwrap();
+    let mut rows = Rows::new("h1");
+    for second in 1..=10 {
+        rows.row(&db::TABLE, Micros(start.0 + second * 1_000_000), 1.0)
+            .str(db::server, "localhost:5432")
+            .f64(db::commits_per_s, 100.0)
+            .f64(db::rows_inserted_per_s, 7.0);
+    }
+    open.append(&mut rows).unwrap();
+    open.seal(End { ticks: 10, ..End::at(Micros(start.0 + 10_000_000)) }).unwrap()
+}
+
 /// `text` as a value in an address.
 pub(crate) fn encoded(text: &str) -> String {
     Query::of([("x".to_owned(), text.to_owned())]).text()[2..].to_owned()
@@ -55,7 +70,7 @@ pub(crate) fn encoded(text: &str) -> String {
 #[test]
 fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
     let (asked, ids) = TestStore::with(&["one", "two"]);
-    let (a, b) = (&ids[0], &ids[1]);
+    let (a, b, shop) = (&ids[0], &ids[1], shop(&asked.store));
     let requests = [
         "about".to_owned(),
         "runs".to_owned(),
@@ -67,9 +82,11 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
         format!("notes?run={a}"),
         format!("stacks?run={a}"),
         "compare?a=one&b=two&force=true".to_owned(),
+        format!("dbreport?run={shop}&section=load-profile"),
         format!("explain?run={a}&run={b}"),
         format!("representative?run={a}&run={b}"),
         "trend?metric=transactions".to_owned(),
+        "trends".to_owned(),
         "metrics".to_owned(),
         "studies".to_owned(),
         "boards".to_owned(),

@@ -6,7 +6,7 @@ use fenxi_store::{Begin, End, Labels, Store};
 use fenxi_study::{Beginning, Design, FAILED, Record, parse};
 use serde_json::{Map, Value};
 
-use crate::api::{TestStore, encoded};
+use crate::api::{TestStore, encoded, shop};
 
 const DEFINITIONS: &str = "#/components/schemas/";
 
@@ -144,6 +144,7 @@ fn of_study(store: &Store, start: Micros, params: std::collections::BTreeMap<Str
 fn every_answer_is_what_its_schema_says() {
     let (asked, ids) = TestStore::with(&["one", "two"]);
     study(&asked.store);
+    let database = shop(&asked.store);
     fs_err::create_dir_all(asked.store.path().join("boards")).unwrap();
     fs_err::write(asked.store.path().join("boards/disks.md"), BOARD).unwrap();
     let (a, b) = (&ids[0], &ids[1]);
@@ -157,6 +158,7 @@ fn every_answer_is_what_its_schema_says() {
         "select?q=one,two",
         "compare?a=one&b=two&force=true&all=true",
         "trend?metric=throughput",
+        "trends",
         "metrics",
         "studies",
         "boards",
@@ -177,6 +179,7 @@ fn every_answer_is_what_its_schema_says() {
     requests.push(format!("sql?q={}", encoded(list)));
     requests.push("sql?q=SELECT+1+FROM+cpu&limit=1".to_owned());
     requests.push(format!("range?run={a}&from=0&to=1"));
+    requests.extend(["", "&from=2&to=5", "&against=shop"].map(|more| format!("dbreport?run={database}{more}")));
     requests.push(format!("panel?sql={}&chart=table", encoded(list)));
     for request in &requests {
         let path = format!("/api/v1/{}", request.split('?').next().unwrap());

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::ExitCode};
 
 use clap::Args;
 use fenxi_compare::average::{Plan, average};
-use fenxi_compare::{Averaging, Outliers, group};
+use fenxi_compare::{Averaging, Outliers, Room, group};
 use fenxi_model::RunId;
 use serde_json::json;
 
@@ -66,7 +66,8 @@ pub fn run(global: &Global, args: &AverageArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let runs = group(&store, &args.runs.join(","))?;
     let outliers = if args.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
-    let Averaging { found, members, left_out, remarks } = Averaging::of(&store, &runs, &args.part.window, outliers)?;
+    let chosen = Averaging::of(&store, &runs, &args.part.window, outliers, Room::default())?;
+    let Averaging { found, members, left_out, remarks } = chosen;
     let of: Vec<RunId> = members.iter().map(|member| member.id.clone()).collect();
     let stop = Stop::on_interrupt();
     let bar = Steps::new(global.quiet || args.form.is_json(), "averaging");
@@ -78,8 +79,8 @@ pub fn run(global: &Global, args: &AverageArgs) -> anyhow::Result<ExitCode> {
         random: stores::random(),
         remarks,
     };
-    let made = average(plan, |table, i, n| {
-        bar.show(table, i, n);
+    let made = average(plan, |step| {
+        bar.show(step.table, step.number, step.tables);
         !stop.asked()
     });
     bar.clear();

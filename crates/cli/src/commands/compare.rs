@@ -1,17 +1,19 @@
 //! `fenxi compare`.
 
+mod junit;
+mod openmetrics;
 mod page;
 
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use fenxi_analyze::Verdict;
-use fenxi_compare::{Chosen, Comparison, Counts, Group, Request, SideBySide};
+use fenxi_compare::{Chosen, Counts, Group, Line, Replicates, Request, SideBySide};
 use fenxi_query::Engine;
 
 use crate::{
     answers, differs,
-    options::{EngineArgs, Global, PageArgs, WindowArg},
+    options::{ComparisonArgs, ComparisonForm, EngineArgs, Global, WindowArg},
     print, stores,
 };
 use page::Page;
@@ -36,6 +38,7 @@ Examples:
   fenxi compare kernel=6.17 kernel=6.18 --margin 1%
   fenxi compare a1,a2,a3,a4 b1,b2,b3,b4 --fail-on worse
   fenxi compare v=1 v=2 --fail-on worse --result elapsed=5%
+  fenxi compare branch=main @1 --batch job -f junit -o junit.xml
   fenxi compare yesterday today
   fenxi compare @2 @1 --per result.transactions
   fenxi compare @2 @1 --by cpu --all --window 60s..540s")]
@@ -50,7 +53,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub all: bool,
     /// Equivalence margin: smaller changes are negligible
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    #[arg(long, help_heading = "Verdicts", value_name = "SHARE", default_value = "2%", value_parser = share)]
     pub margin: f64,
     /// Compare cost per transaction: divide by `result.NAME` or `load.transactions_per_s`
     #[arg(long, value_name = "NAME")]
@@ -62,21 +65,32 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub part: WindowArg,
     /// Compare even if the validity gate refuses
-    #[arg(long)]
+    #[arg(long, help_heading = "Verdicts")]
     pub force: bool,
     /// Exit with status 1 if a result has this verdict
-    #[arg(long, value_name = "VERDICT")]
+    #[arg(long, help_heading = "Verdicts", value_name = "VERDICT")]
     pub fail_on: Option<FailOn>,
     /// A result that counts, alone, for --fail-on and the first sentence, perhaps
     /// with a separate margin: `elapsed`, `elapsed=5%` (repeatable)
-    #[arg(long, value_name = "NAME", value_parser = Counts::parse)]
+    #[arg(long, help_heading = "Verdicts", value_name = "NAME", value_parser = Counts::parse)]
     pub result: Vec<Counts>,
+    /// Runs with one value of this tag were made together, as in one CI job: judge
+    /// changes by the spread between such batches of A, not between runs
+    #[arg(long, help_heading = "Verdicts", value_name = "TAG")]
+    pub batch: Option<String>,
     /// Form of the output
     #[command(flatten)]
-    pub form: PageArgs,
+    pub form: ComparisonArgs,
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
+}
+
+impl CompareArgs {
+    /// What is repeated: runs, or batches of them.
+    fn replicates(&self) -> Replicates {
+        if self.batch.is_some() { Replicates::Batches } else { Replicates::Runs }
+    }
 }
 
 /// What makes a comparison fail.
@@ -105,44 +119,81 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     };
     let (first, is_whole) = group(&args.first)?;
     let mut failed = !is_whole;
-    for other in &args.others {
-        let (second, is_whole) = group(other)?;
+    let others = args.others.iter().map(|other| group(other)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut all = Vec::new();
+    for (second, is_whole) in &others {
         failed |= !is_whole;
-        let request =
-            Request { margin: args.margin, per: args.per.as_deref(), force: args.force, counts: &args.result };
-        let found = SideBySide::of(&first, &second, request)?;
-        failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args));
-        let refused = found.refused;
-        let form = match (args.form.is_json(), args.form.is_markdown()) {
-            (true, _) => differs::Form::Json,
-            (_, true) => differs::Form::Markdown,
-            _ => differs::Form::Text,
+        let request = Request {
+            margin: args.margin,
+            per: args.per.as_deref(),
+            force: args.force,
+            counts: &args.result,
+            batch: args.batch.as_deref(),
         };
-        let causes = match refused {
-            true => Ok(String::new()),
-            false => differs::between(&engine, &first, &second, form).map_err(anyhow::Error::from),
-        };
-        let causes = match causes {
-            Err(error) if answers::damage(&error).is_some() => {
-                print::message(&format!("warning: what changed between the groups is not named: {error:#}"));
-                failed = true;
-                String::new()
-            }
-            causes => causes?,
-        };
-        let text = if args.form.is_json() { found.json_lines() + &causes } else { text(args, found, &causes) };
-        print::paged(print::Form::json_if(args.form.is_json()), &text)?;
-        if refused {
+        let found = SideBySide::of(&first, second, request)?;
+        failed |= found.comparison.as_ref().is_none_or(|c| c.results.iter().any(|line| fails(line, args)));
+        if found.refused {
             print::message("these groups are not comparable; --force compares them anyway");
         }
+        all.push(found);
     }
+    let text = match args.form.form() {
+        ComparisonForm::Junit => junit::of(&all, args),
+        ComparisonForm::Openmetrics => openmetrics::of(&all, args),
+        form => {
+            let mut pages = String::new();
+            for found in all {
+                let (text, is_whole) = with_causes(&engine, found, args, form)?;
+                failed |= !is_whole;
+                pages.push_str(&text);
+            }
+            pages
+        }
+    };
+    let is_text = matches!(args.form.form(), ComparisonForm::Table | ComparisonForm::Markdown);
+    print::paged(print::Form::json_if(!is_text), &text)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A comparison as text or JSON, with what changed between the groups; and whether that could be read.
+fn with_causes(
+    engine: &Engine,
+    found: SideBySide<'_>,
+    args: &CompareArgs,
+    form: ComparisonForm,
+) -> anyhow::Result<(String, bool)> {
+    let of_causes = match form {
+        ComparisonForm::Json => differs::Form::Json,
+        ComparisonForm::Markdown => differs::Form::Markdown,
+        _ => differs::Form::Text,
+    };
+    let causes = match found.refused {
+        true => Ok(String::new()),
+        false => differs::between(engine, found.a, found.b, of_causes).map_err(anyhow::Error::from),
+    };
+    let (causes, is_whole) = match causes {
+        Err(error) if answers::damage(&error).is_some() => {
+            print::message(&format!("warning: what changed between the groups is not named: {error:#}"));
+            (String::new(), false)
+        }
+        causes => (causes?, true),
+    };
+    let text = match form {
+        ComparisonForm::Json => found.json_lines() + &causes,
+        _ => text(args, found, &causes),
+    };
+    Ok((text, is_whole))
 }
 
 fn text(args: &CompareArgs, found: SideBySide<'_>, causes: &str) -> String {
     let width = print::width(&std::io::stdout());
-    let mut page =
-        Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), width, ..Page::default() };
+    let mut page = Page {
+        markdown: args.form.form() == ComparisonForm::Markdown,
+        all: args.all,
+        per: args.per.is_some(),
+        width,
+        ..Page::default()
+    };
     page.headline(&found);
     page.out.push_str(causes);
     page.head(&found);
@@ -152,13 +203,19 @@ fn text(args: &CompareArgs, found: SideBySide<'_>, causes: &str) -> String {
     page.out
 }
 
-fn fails(comparison: &Comparison, args: &CompareArgs) -> bool {
-    let counts = |name: &str| args.result.is_empty() || args.result.iter().any(|counts| counts.result == name);
-    comparison.results.iter().filter(|line| counts(&line.column)).any(|line| match args.fail_on {
-        None => false,
-        Some(FailOn::Worse) => line.verdict == Verdict::Worse,
-        Some(FailOn::Different) => line.is_change(),
-    })
+/// Whether a result counts: any does unless some are named.
+fn counts(line: &Line, args: &CompareArgs) -> bool {
+    args.result.is_empty() || args.result.iter().any(|counts| counts.result == line.column)
+}
+
+/// Whether a result makes the comparison fail.
+fn fails(line: &Line, args: &CompareArgs) -> bool {
+    counts(line, args)
+        && match args.fail_on {
+            None => false,
+            Some(FailOn::Worse) => line.verdict == Verdict::Worse,
+            Some(FailOn::Different) => line.is_change(),
+        }
 }
 
 #[cfg(test)]

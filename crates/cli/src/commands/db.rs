@@ -35,7 +35,7 @@ pub enum DbCommand {
     /// List what an observation of a server would see, what not, and what each reading takes
     #[command(hide = true)]
     Check(CheckArgs),
-    /// Keep a server's counters as they are now, without a process that goes on
+    /// Snapshot the counters of a database server, without a daemon
     Snap(snap::SnapArgs),
     /// Make a run of the interval between two snapshots
     Diff(diff::DiffArgs),

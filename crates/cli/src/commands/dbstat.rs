@@ -56,7 +56,7 @@ pub struct DbstatArgs {
     /// Interval, count and output
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Looks at sessions per second, 1 to 100
+    /// Samples of sessions per second, 1 to 100
     #[arg(long = "db-rate", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub samples_per_s: u32,
 }

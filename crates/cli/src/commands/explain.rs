@@ -77,13 +77,12 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Why no time is split.
+const NO_SPLIT: &str = "Where the time went is not shown: these runs have neither the latency of transactions nor the elapsed time of a command.";
+
 /// What is printed of the runs that `wanted` names.
 fn explained(engine: &Engine, args: &ExplainArgs, wanted: &[String]) -> anyhow::Result<String> {
     let explained = Explained::of(engine, [wanted.join(",")], &args.part.window)?;
-    if explained.split.is_none() {
-        let why = "these runs show neither the latency of transactions nor the elapsed time of a command";
-        print::message(&print::for_terminal(why));
-    }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let different = match wanted {
         [run] => differs::of(engine, run, &args.part.window)?,
@@ -115,7 +114,12 @@ fn explained(engine: &Engine, args: &ExplainArgs, wanted: &[String]) -> anyhow::
             answer::first_screen(engine, &scope, &diagnosis, different.as_ref(), (width, args.form.is_markdown()))?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.form.is_markdown()));
         let asked = answer::not_asked(engine.asked(&scope)?.sentence(), width);
-        let blocks = [head, text(&explained, args.form.is_markdown()), different, asked];
+        let split = text(&explained, args.form.is_markdown());
+        let missing = match explained.split {
+            Some(_) => String::new(),
+            None => print::wrapped(NO_SPLIT, width).join("\n") + "\n",
+        };
+        let blocks = [head, split, different, missing, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     })
 }

@@ -7,12 +7,12 @@ use std::{
 };
 
 use clap::Args;
-use fenxi_fence::{Cpus, FencePreview, Irq, Means, Outcome, Plan, Process};
+use fenxi_fence::{Cpus, FencePreview, Irq, Means, Outcome, Pick, Plan, Process};
 use fenxi_model::format_cpus;
 use serde_json::json;
 
 use crate::{
-    options::{Global, JsonArgs, RootArg, cpu_list, interval},
+    options::{Global, JsonArgs, RootArg, interval},
     print,
     progress::plural,
 };
@@ -29,18 +29,23 @@ The process is confined by a cpuset (cgroup v1 or v2), or by the CPU affinity of
 its threads where there is no cpuset. Default CPUs are those of its current
 affinity, or else as many as it keeps busy, those with the fewest interrupts.
 
+CPUs are numbers, or all threads of whole cores (core:0-3), one thread of each
+(thread:0-3), sockets (socket:1) or NUMA nodes (node:0). Cores are counted from
+0 in the order of their first CPUs.
+
 Examples:
   fenxi fence                            interrupts and their CPU affinity
   fenxi fence -p 1234                    show the plan for a process
   fenxi fence -p 1234 --cpus 2-3 --apply isolate it on these CPUs
+  fenxi fence -p 1234 --cpus core:4-7    on four whole cores: 8 CPUs with SMT
   fenxi fence --undo                     undo all fences")]
 pub struct FenceArgs {
     /// Process to isolate
     #[arg(short, long, value_name = "PID")]
     pub pid: Option<u32>,
-    /// CPUs for the process, such as 2-3,7 [default: chosen as above]
-    #[arg(long, value_name = "LIST", requires = "pid", value_parser = cpu_list)]
-    pub cpus: Option<Cpus>,
+    /// CPUs for the process, such as 2-3,7 or core:0-3 [default: chosen as described below]
+    #[arg(long, value_name = "LIST", requires = "pid")]
+    pub cpus: Option<Pick>,
     /// Apply the plan
     #[arg(long, requires = "pid", conflicts_with_all = ["undo", "root", "json"])]
     pub apply: bool,
@@ -68,11 +73,14 @@ pub fn run(_: &Global, args: &FenceArgs) -> anyhow::Result<ExitCode> {
         return undo(args.pid, &folder);
     }
     let root = args.machine.open()?;
-    let FencePreview { irqs, process, plan } = fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
+    let FencePreview { irqs, process, plan, beside } =
+        fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
     match (&process, &plan) {
         (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder)?,
-        _ if args.form.is_json() => print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?,
-        _ => print::text(&text(&irqs, process.as_ref(), plan.as_ref()))?,
+        _ if args.form.is_json() => {
+            print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref(), &beside)))?
+        }
+        _ => print::text(&(text(&irqs, process.as_ref(), plan.as_ref()) + &shared(&beside)))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,6 +166,17 @@ fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String 
     out
 }
 
+/// What shares cores with the fence.
+fn shared(beside: &Cpus) -> String {
+    if beside.is_empty() {
+        return String::new();
+    }
+    format!(
+        "CPUs {} are other threads of the same cores: what runs there takes part of them. Whole cores are `--cpus core:LIST`.\n",
+        format_cpus(beside)
+    )
+}
+
 fn means(means: &Means) -> String {
     match means {
         Means::Version1 { new, .. } => format!("a new cpuset, {}", new.display()),
@@ -166,7 +185,7 @@ fn means(means: &Means) -> String {
     }
 }
 
-fn to_json(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> serde_json::Value {
+fn to_json(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>, beside: &Cpus) -> serde_json::Value {
     let allowed = process.map(Process::allowed);
     let irqs: Vec<_> = irqs
         .iter()
@@ -187,6 +206,6 @@ fn to_json(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> serd
             "cpus": format_cpus(&process.allowed()), "ran_on": format_cpus(&process.ran_on()), "busy_cpus": process.busy,
         })
     });
-    let fence = plan.map(|plan| json!({"cpus": format_cpus(&plan.cpus), "by": means(&plan.means)}));
+    let fence = plan.map(|plan| json!({"cpus": format_cpus(&plan.cpus), "by": means(&plan.means), "shares_cores_with": format_cpus(beside)}));
     json!({"process": process, "irqs": irqs, "fence": fence})
 }

@@ -115,7 +115,7 @@ impl Entry {
             Fills::Any => vec!["any"],
         };
         let (name, family) = (format.name, format.family.title());
-        let (summary, example) = (format.summary.to_owned(), format.example.to_owned());
+        let (summary, example) = (format.summary().to_owned(), format.example().to_owned());
         Entry { name, family, summary, tables, example, file: None, used: None }
     }
 

@@ -172,12 +172,10 @@ fn plan(
     // Only a name that was made of a file's is made shorter.
     let of_file = || plain_name(&name.or_else(|| sources.first().map(|s| s.name.clone())).unwrap_or_default());
     let name = args.labels.name.clone().unwrap_or_else(of_file);
+    let now = Micros(Timestamp::now().as_microsecond());
     Ok(Plan {
-        store: store.clone(),
-        name,
         tags: args.labels.tag.iter().cloned().collect(),
         command: std::env::args().collect(),
-        sources,
         formats: known.clone(),
         format: args.known_as.as_deref().map(|name| formats::named(known, name)).transpose()?,
         host: args.host.clone(),
@@ -187,10 +185,7 @@ fn plan(
         mapping,
         strict: args.strict,
         force: args.force,
-        most_bytes: None,
-        now: Micros(Timestamp::now().as_microsecond()),
-        random: stores::random(),
-        shared_endings: std::sync::OnceLock::new(),
+        ..Plan::new(store.clone(), name, sources, now, stores::random())
     })
 }
 

@@ -1,11 +1,15 @@
 //! `fenxi inspect`.
 
+mod measure;
+
 use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_binary::{Depth, FIELDS, Looked, files_of, look, process};
-use fenxi_procfs::{Processes, Root};
+use fenxi_model::Unit;
+use fenxi_procfs::{Processes, Root, online_cpus};
+use serde_json::json;
 
 use crate::{
     options::{Global, JsonArgs},
@@ -27,6 +31,10 @@ Options are known where a file keeps them: built with -g, with
 unknown is left out. Of a process (-p), libraries are those that it has mapped,
 and libraries in LD_PRELOAD that it does not have are listed.
 
+--measure is about this machine instead: latency and bandwidth of each level of
+memory, in some seconds in which the CPUs are busy. Latency is that of loads in
+random order, each of which depends on the one before.
+
 Several files are shown side by side; --differs leaves out what is the same.
 A recording keeps these facts of its command and of database servers (topic
 `binary`), and `fenxi compare` reports when the binaries differ.
@@ -37,10 +45,11 @@ Examples:
   fenxi inspect -p $(pidof mariadbd)        what serves it: allocator, libraries
   fenxi inspect ./old/app ./new/app --differs
   fenxi inspect --package postgresql-15     all programs of a package
-  fenxi inspect app.o -f json")]
+  fenxi inspect app.o -f json
+  fenxi inspect --measure                   how fast are caches and memory?")]
 pub struct InspectArgs {
     /// Programs, libraries, object files; a name without a slash is also looked for in PATH
-    #[arg(value_name = "FILE", required_unless_present_any = ["pid", "package"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["pid", "package", "measure"])]
     pub files: Vec<String>,
     /// The programs of these processes, with what they have loaded
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
@@ -48,6 +57,9 @@ pub struct InspectArgs {
     /// All ELF files of these packages (dpkg, apk, pacman)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub package: Vec<String>,
+    /// Measure the caches and the memory of this machine instead
+    #[arg(long, conflicts_with_all = ["files", "pid", "package", "differs"])]
+    pub measure: bool,
     /// Only what is not the same in all of them
     #[arg(long)]
     pub differs: bool,
@@ -61,6 +73,9 @@ const SIDE_BY_SIDE: usize = 4;
 
 /// Shows them.
 pub fn run(_global: &Global, args: &InspectArgs) -> anyhow::Result<ExitCode> {
+    if args.measure {
+        return measured(args.form.is_json());
+    }
     let all = looked(args)?;
     if args.form.is_json() {
         let lines: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
@@ -77,6 +92,39 @@ pub fn run(_global: &Global, args: &InspectArgs) -> anyhow::Result<ExitCode> {
         [one] => print::text(&block(one))?,
         all if all.len() <= SIDE_BY_SIDE || args.differs => print::text(&side_by_side(all, args.differs))?,
         all => print::text(&list(all))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures this machine's caches and memory.
+fn measured(as_json: bool) -> anyhow::Result<ExitCode> {
+    let root = Root::live();
+    let cpus = online_cpus(&root).map_or(1, |cpus| cpus.len());
+    let mut rows = Vec::new();
+    for level in measure::levels(&root) {
+        let found = measure::measure(&level, cpus);
+        if as_json {
+            print::json(&format!(
+                "{}\n",
+                json!({ "level": level.name, "bytes": level.bytes, "buffer_bytes": level.buffer, "cpus": cpus,
+                    "latency_ns": 1e9 * found.latency_s, "read_bytes_per_s": found.read,
+                    "copy_bytes_per_s": found.copy, "copy_all_bytes_per_s": found.copy_all })
+            ))?;
+            continue;
+        }
+        let per_s = |value: f64| Unit::BytesPerS.human(value).to_string();
+        let bytes = level.bytes.map_or_else(|| "-".to_owned(), |bytes| Unit::Bytes.human(bytes as f64).to_string());
+        let latency = format!("{:.1} ns", 1e9 * found.latency_s);
+        rows.push(vec![level.name, bytes, latency, per_s(found.read), per_s(found.copy), per_s(found.copy_all)]);
+    }
+    if !as_json {
+        let all = format!("COPY, {cpus} CPUs");
+        print::text(&print::listing(
+            &["LEVEL", "SIZE", "LATENCY", "READ", "COPY", &all],
+            &[1, 2, 3, 4, 5],
+            &[],
+            &rows,
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

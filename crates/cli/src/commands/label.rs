@@ -37,7 +37,7 @@ pub struct LabelArgs {
 /// The labels.
 #[derive(Debug, Subcommand)]
 pub enum LabelCommand {
-    /// Name runs, or take their name away
+    /// Name runs, or remove their name
     Name(NameArgs),
     /// Set or remove tags of runs
     Tag(TagArgs),

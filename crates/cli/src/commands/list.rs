@@ -47,7 +47,7 @@ pub enum ListCommand {
     Formats(FormatsArgs),
     /// List the questions that `fenxi ask` answers
     Questions(QuestionsArgs),
-    /// List orders of questions (`fenxi ask --playbook`)
+    /// List playbooks, sequences of questions (`fenxi ask --playbook`)
     Playbooks(PlaybooksArgs),
     /// List the store's boards: text with questions in it (`boards/NAME.md`)
     Boards(BoardsArgs),

@@ -1,6 +1,7 @@
 //! `fenxi load`: workloads, loading of tables, and their removal; running is in `load/run.rs` (plan, drive, print).
 
 mod exporter;
+mod fit;
 mod run;
 mod team;
 
@@ -15,6 +16,7 @@ use fenxi_wire::{client::Client, target::Target};
 use serde_json::json;
 
 use self::{
+    fit::FitArgs,
     run::{PATIENCE, RunArgs},
     team::WorkerArgs,
 };
@@ -63,6 +65,8 @@ pub enum LoadCommand {
     Prepare(PrepareArgs),
     /// Run a workload open-loop (at a given rate) or closed-loop
     Run(Box<RunArgs>),
+    /// Make a workload like the load of a run
+    Fit(Box<FitArgs>),
     /// Drop the tables of a workload
     Cleanup(CleanupArgs),
     /// Take part in a distributed load (`fenxi load run --workers`)
@@ -132,6 +136,7 @@ pub fn run(global: &Global, args: &LoadArgs) -> anyhow::Result<ExitCode> {
         LoadCommand::Workloads(args) => workloads(args),
         LoadCommand::Prepare(args) => fill(global, args),
         LoadCommand::Run(args) => run::run(global, args),
+        LoadCommand::Fit(args) => fit::run(global, args),
         LoadCommand::Worker(args) => team::worker(global, args),
         LoadCommand::Cleanup(args) => {
             let (_, target, program) = resolve(&args.place)?;

@@ -33,16 +33,16 @@ Examples:
   fenxi label mark 'ramp ends' --run @1 --remove
   fenxi sql -r @1 \"SELECT t, message FROM event WHERE kind = 'mark'\"")]
 pub struct MarkArgs {
-    /// What the moment is; omit it to list marks
+    /// Text of the mark; omit it to list marks
     #[arg(value_name = "TEXT")]
     pub text: Option<String>,
     /// Run to mark, also one that is being recorded [default: every recording in progress]
     #[arg(long, short, value_name = "RUN")]
     pub run: Option<String>,
-    /// The moment [default: now]
+    /// Time of the mark [default: now]
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
-    /// The host that the mark is about, in a run of several hosts
+    /// Host of the mark, in a run of several hosts
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
     /// Remove the marks of this text (of those at TIME only, with --at)

@@ -77,7 +77,7 @@ commands! {
     "Look at runs" {
         runs           Runs(RunsArgs)                "List runs, latest first";
         show           Show(ShowArgs)                "Show a run: facts, results, tables, recording overhead";
-        explain        Explain(ExplainArgs)          "Split the latency of a transaction into where it went";
+        explain        Explain(ExplainArgs)          "Break down latency or elapsed time; name the bottleneck";
         findings       Findings(FindingsArgs)        "Flag problems in a run, with evidence and advice";
         compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";
         trend          Trend(TrendArgs)              "Follow a metric over runs and detect change points";
@@ -98,9 +98,13 @@ commands! {
         list           List(ListArgs)                "List tables, sources, formats, questions, findings …";
     }
     "Tools" {
-        inspect        Inspect(InspectArgs)          "Show how programs were built, and what really serves them";
+        inspect        Inspect(InspectArgs)          "Show build options, libraries and allocator of programs";
         fence          Fence(FenceArgs)              "Isolate a process on dedicated CPUs (cpuset), reversibly";
+        tune           Tune(TuneArgs)                "Change settings of network interfaces, reversibly";
+        net            Net(NetArgs)                 "Show the packet mix of a load, and find the peak of a network";
+        stripe         Stripe(StripeArgs)            "Compare stripe units and record sizes for what a run does";
         tamp           Tamp(TampArgs)                "Compress and decompress on all cores, in standard formats";
+        lsync          Lsync(LsyncArgs)              "Keep two home directories the same, by rsync over ssh";
         format         Format(FormatArgs)            "Write a format: try a description, draft one, check it";
         man            Man(ManArgs)                  "Show the manual page of a command";
         completions    Completions(CompletionsArgs)  "Print a shell's completion script";

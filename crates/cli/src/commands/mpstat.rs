@@ -194,7 +194,7 @@ fn tables(options: &Options) -> Vec<&'static Table> {
     let interrupts = options.interrupts;
     let wanted: [(bool, &'static Table); 7] = [
         (true, &cpu::TABLE),
-        (interrupts.sum, &sched::TABLE),
+        (interrupts.sum || options.aggregate, &sched::TABLE),
         (interrupts.hard || interrupts.sum, &irq::TABLE),
         (interrupts.soft, &softirq::TABLE),
         (options.busy, &thread::TABLE),

@@ -1,6 +1,7 @@
 //! `fenxi serve`.
 
 mod check;
+mod token;
 
 use std::{
     io::Write as _,
@@ -12,7 +13,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, Subcommand};
 use fenxi_db::{Rate, check::check};
 use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tls, Tokens};
 use fenxi_source::Root;
@@ -36,6 +37,7 @@ const FILES: u64 = 1 << 16;
 
 /// `fenxi serve`
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 By default the server listens on loopback only; other addresses (--listen)
 require tokens (--token-file) or client certificates (--client-ca). Each request
@@ -44,6 +46,7 @@ user.
 
 Examples:
   fenxi serve --open
+  fenxi serve token add ann --role writer --token-file ~/.fenxi-token
   fenxi serve --listen 0.0.0.0:7070 --token-file ~/.fenxi-token \\
       --tls-cert cert.pem --tls-key key.pem
   fenxi serve --host perf.example.com --token-file token      (behind a proxy)
@@ -58,7 +61,8 @@ pub struct ServeArgs {
     /// Additional host name to accept, such as that of a proxy (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Access")]
     pub host: Vec<String>,
-    /// File of access tokens: TOKEN or NAME TOKEN per line
+    /// File of access tokens, as `fenxi serve token` makes it: TOKEN, or
+    /// NAME TOKEN [ROLE [PROJECT,...]] per line
     #[arg(long, value_name = "FILE", help_heading = "Access")]
     pub token_file: Option<PathBuf>,
     /// Refuse all changes to the store
@@ -112,10 +116,23 @@ pub struct ServeArgs {
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
+    /// What to do, other than serving
+    #[command(subcommand)]
+    pub action: Option<Action>,
+}
+
+/// What can be done other than serving.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Make, list and remove the tokens of a server
+    Token(token::TokenArgs),
 }
 
 /// Serves the store until Ctrl-C.
 pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Action::Token(args)) = &args.action {
+        return token::run(args);
+    }
     if args.openapi {
         print::json(&fenxi_serve::openapi())?;
         return Ok(ExitCode::SUCCESS);

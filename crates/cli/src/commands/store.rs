@@ -1,12 +1,14 @@
 //! `fenxi store`: the store as a whole, and its runs as files.
 
 mod attend;
+mod scrub;
+mod status;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use self::attend::AttendArgs;
+use self::{attend::AttendArgs, scrub::ScrubArgs, status::StatusArgs};
 use super::{
     compact::{self, CompactArgs},
     export::{self, ExportArgs},
@@ -42,6 +44,10 @@ pub struct StoreArgs {
 pub enum StoreCommand {
     /// Verify runs against their checksums
     Verify(VerifyArgs),
+    /// Show the copies of a store, and what was repaired
+    Status(StatusArgs),
+    /// Compare all copies of a store, and repair them
+    Scrub(ScrubArgs),
     /// Move tables of many runs into few large files, reversibly
     Compact(CompactArgs),
     /// Remove runs
@@ -61,6 +67,8 @@ pub enum StoreCommand {
 pub fn run(global: &Global, args: &StoreArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         StoreCommand::Verify(args) => verify::run(global, args),
+        StoreCommand::Status(args) => status::run(global, args),
+        StoreCommand::Scrub(args) => scrub::run(global, args),
         StoreCommand::Compact(args) => compact::run(global, args),
         StoreCommand::Rm(args) => rm::run(global, args),
         StoreCommand::Push(args) => push::run(global, args),

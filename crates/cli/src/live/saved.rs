@@ -58,7 +58,7 @@ pub fn run(args: &LiveArgs, path: &Path, tool: Saved) -> anyhow::Result<ExitCode
 fn recognised(input: &Input<'_>, name: &str, tool: &str, wanted: &Table) -> anyhow::Result<&'static Format> {
     let head = input.head();
     match detect(&Head { text: &head }) {
-        Some(format) if format.tables.iter().any(|t| t.id == wanted.id) => Ok(format),
+        Some(format) if format.tables().iter().any(|t| t.id == wanted.id) => Ok(format),
         Some(format) => bail!("{name} is output of {}, which has no data for `fenxi {tool}`", format.name),
         None => bail!("the format of {name} is unknown; `fenxi list formats` lists the known ones"),
     }

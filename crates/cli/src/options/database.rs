@@ -22,7 +22,7 @@ pub struct DbArgs {
     /// `auto`: those that run here; can be repeated
     #[arg(long = "db", value_name = "URL")]
     pub servers: Vec<String>,
-    /// Looks at the sessions of each database server per second, 1 to 100
+    /// Samples of the sessions of each database server per second, 1 to 100
     #[arg(long = "db-rate", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub samples_per_s: u32,
 }

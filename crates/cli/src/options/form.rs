@@ -71,6 +71,49 @@ impl PageArgs {
     }
 }
 
+/// Forms of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ComparisonForm {
+    /// Text for people
+    Table,
+    /// JSON Lines
+    Json,
+    /// Markdown, to be pasted
+    Markdown,
+    /// JUnit XML, one test case per result
+    Junit,
+    /// OpenMetrics text
+    Openmetrics,
+}
+
+/// The form of output of a comparison.
+#[derive(Clone, Debug, Args)]
+pub struct ComparisonArgs {
+    /// Form of output: table, json (also as --json), markdown, junit, openmetrics
+    #[arg(long, short, value_name = "FORM", default_value = "table", hide_possible_values = true)]
+    format: ComparisonForm,
+    /// The same as `-f json`
+    #[arg(long, hide = true, conflicts_with = "markdown")]
+    json: bool,
+    /// The same as `-f markdown`
+    #[arg(long, hide = true)]
+    markdown: bool,
+    /// Where it goes
+    #[command(flatten)]
+    pub output: OutputArg,
+}
+
+impl ComparisonArgs {
+    /// The form.
+    pub fn form(&self) -> ComparisonForm {
+        match (self.json, self.markdown) {
+            (true, _) => ComparisonForm::Json,
+            (_, true) => ComparisonForm::Markdown,
+            _ => self.format,
+        }
+    }
+}
+
 /// Forms of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -86,12 +129,26 @@ pub enum Format {
     Markdown,
 }
 
+impl Format {
+    /// The form that files of this ending have; None for others, such as `.txt`.
+    fn of_ending(ending: &str) -> Option<Format> {
+        match ending {
+            "csv" => Some(Format::Csv),
+            "json" | "jsonl" | "ndjson" => Some(Format::Json),
+            "parquet" => Some(Format::Parquet),
+            "md" => Some(Format::Markdown),
+            _ => None,
+        }
+    }
+}
+
 /// The form of an answer: of rows.
 #[derive(Clone, Debug, Args)]
 pub struct RowsArgs {
     /// Form of output: table, csv, json (also as --json), parquet, markdown
-    #[arg(long, short, value_name = "FORM", default_value = "table", hide_possible_values = true)]
-    format: Format,
+    /// [default: by the ending of -o, such as cpu.parquet, else table]
+    #[arg(long, short, value_name = "FORM", hide_possible_values = true)]
+    format: Option<Format>,
     /// The same as `-f json`
     #[arg(long, hide = true)]
     json: bool,
@@ -103,7 +160,8 @@ pub struct RowsArgs {
 impl RowsArgs {
     /// The form.
     pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+        let ending = || Format::of_ending(self.output.file.as_deref()?.extension()?.to_str()?);
+        if self.json { Format::Json } else { self.format.or_else(ending).unwrap_or(Format::Table) }
     }
 }
 

@@ -17,15 +17,15 @@ pub struct HostsArgs {
     /// reaches it, such as 'pod=kubectl exec -i shop-0 --'; can be repeated
     #[arg(long = "on", value_name = "HOST", value_parser = Target::parse)]
     pub on: Vec<Target>,
-    /// What hosts are there for, such as server=db1,db2: hosts of one role are
-    /// compared with each other; can be repeated
+    /// Role of hosts, such as server=db1,db2: hosts of one role are compared with
+    /// each other; can be repeated
     #[arg(long, value_name = "ROLE=HOSTS", value_parser = role)]
     pub role: Vec<(String, Vec<String>)>,
     /// Program to send to hosts without Fenxi: a static one (scripts/static), or a
     /// folder of them
     #[arg(long, value_name = "PATH", requires = "on")]
     pub agent_binary: Option<PathBuf>,
-    /// Begin although a host cannot be reached; it is tried again all the time
+    /// Start although a host cannot be reached, and keep retrying it
     #[arg(long, requires = "on")]
     pub partial: bool,
 }

@@ -22,7 +22,7 @@ use fenxi_source::Root;
 pub use answer::AnswerArgs;
 pub use database::DbArgs;
 pub use engine::EngineArgs;
-pub use form::{FORMS, Format, JsonArgs, OUTPUT, PageArgs, RowsArgs};
+pub use form::{ComparisonArgs, ComparisonForm, FORMS, Format, JsonArgs, OUTPUT, PageArgs, RowsArgs};
 pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;

@@ -12,20 +12,20 @@ use super::values::{seconds, size};
 /// Rows older than this become fewer by default, and how much time each then stands for; both in seconds.
 const THIN: Thin = Thin { after_s: 2.0 * 86_400.0, step_s: 10.0 };
 
-/// Whether a recording has an end, and what is kept of one that has none.
+/// Options of continuous recording: length of runs, retention, downsampling.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Recording without an end")]
+#[command(next_help_heading = "Continuous recording")]
 pub struct RollArgs {
-    /// Record without an end: runs of this length follow one another, each
-    /// beginning at a multiple of it
+    /// Record continuously, as consecutive runs of this length, each beginning at
+    /// a multiple of it
     #[arg(long, value_name = "TIME", value_parser = seconds, conflicts_with = "command")]
     pub roll: Option<f64>,
-    /// What rolled runs may be kept: an age, a size, or both as `14d,20GB`; the
-    /// oldest go, but none that is tagged `keep` [default: all]
+    /// Retention of rolled runs: an age, a size, or both as `14d,20GB`; the oldest
+    /// are removed, but none that is tagged `keep` [default: all]
     #[arg(long, value_name = "AGE,SIZE", value_delimiter = ',', value_parser = limit, requires = "roll")]
     pub keep: Vec<Limit>,
-    /// Merge rolled runs older than AGE day by day, with a row for every STEP, as
-    /// `2d=10s`, or `none` [default: 2d=10s]
+    /// Downsample rolled runs older than AGE: merge them day by day, with a row for
+    /// every STEP, as `2d=10s`, or `none` [default: 2d=10s]
     #[arg(long, value_name = "AGE=STEP", value_delimiter = ',', value_parser = thin, requires = "roll")]
     pub thin: Vec<Thinning>,
     /// Read options from a file, one to a line (`roll 1h`); SIGHUP reads them again

@@ -12,33 +12,33 @@ use regex::Regex;
 use super::seconds;
 use crate::{print, progress::plural};
 
-/// Conditions, and what follows.
+/// Options of triggers: conditions and actions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Triggers")]
 pub struct TriggerArgs {
-    /// Act when this comes true, such as `cpu.busy > 90 for 5s`, `sessions reaches 10,20,30`, `event kind='oom kill'`
+    /// Trigger: act when this condition holds, such as `cpu.busy > 90 for 5s`, `sessions reaches 10,20,30`, `event kind='oom kill'`
     /// or `disk.await_ms unusual`; can be repeated
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     pub when: Vec<Condition>,
-    /// Sources to start then, as +profile,+querystat
+    /// Sources to start when a trigger fires, as +profile,+querystat
     #[arg(long, value_name = "SOURCES", value_delimiter = ',', allow_hyphen_values = true, requires = "when")]
     pub then: Vec<String>,
-    /// Keep only what is around a trigger, from so long before it; without it, everything is recorded
+    /// Pre-trigger time: keep only the data around triggers, from so long before each; without it, everything is recorded
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "when")]
     pub before: Option<f64>,
-    /// How long after a trigger what --then started runs (and rows are kept, with --before)
+    /// Post-trigger time: how long sources of --then run after a trigger (and rows are kept, with --before)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
     pub after: f64,
-    /// What the started sources observe: all they can, or only the session that came to the level
+    /// Target of the started sources: everything, or only the session that reached the level
     #[arg(long, alias = "whom", value_name = "WHAT", default_value = "all", requires = "then")]
     pub only: Only,
-    /// Act so many times at most
+    /// Maximum number of times that triggers fire
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub at_most: u32,
-    /// How long a condition (a level, a series of it) does not act again
+    /// Cooldown: time in which a condition (a level, a series of it) does not fire again
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = calm)]
     pub calm: f64,
-    /// Also run a command, which gets JSON on standard input, or post it to http://…; can be repeated
+    /// Hook: also run a command, which gets JSON on standard input, or post it to http://…; can be repeated
     #[arg(long, value_name = "COMMAND", value_parser = Hook::parse, requires = "when")]
     pub hook: Vec<Hook>,
     /// Make a mark of each log line that matches this regular expression
@@ -49,9 +49,9 @@ pub struct TriggerArgs {
 /// What is observed after a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Only {
-    /// Whatever the sources observe otherwise
+    /// Everything that the sources observe otherwise
     All,
-    /// The session of PostgreSQL that came to the level
+    /// The PostgreSQL session that reached the level
     Session,
 }
 

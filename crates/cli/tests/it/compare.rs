@@ -7,6 +7,19 @@ use crate::support::{Fenxi, text};
 
 /// A pgbench report and a vmstat of `samples` seconds beside it, as one imported run.
 pub fn import(fenxi: &Fenxi, name: &str, group: &str, scale: u32, tps: f64, usr: impl Fn(u32) -> u32, samples: u32) {
+    import_at(fenxi, "2026-11-21 10:00", name, group, (scale, tps), usr, samples);
+}
+
+/// [`import`] of a run that began at `start`.
+pub fn import_at(
+    fenxi: &Fenxi,
+    start: &str,
+    name: &str,
+    group: &str,
+    (scale, tps): (u32, f64),
+    usr: impl Fn(u32) -> u32,
+    samples: u32,
+) {
     let dir = tempfile::tempdir().unwrap();
     let latency = 1000.0 * 4.0 / tps;
     let report = format!(
@@ -33,7 +46,7 @@ pub fn import(fenxi: &Fenxi, name: &str, group: &str, scale: u32, tps: f64, usr:
     fs::write(dir.path().join("vmstat.txt"), vmstat).unwrap();
     let tag = format!("g={group}");
     let path = dir.path().to_str().unwrap();
-    fenxi.ok(&["import", "-q", "--start", "2026-11-21 10:00", "--interval", "1", "--name", name, "--tag", &tag, path]);
+    fenxi.ok(&["import", "-q", "--start", start, "--interval", "1", "--name", name, "--tag", &tag, path]);
 }
 
 pub fn lines(text: &str) -> Vec<Value> {

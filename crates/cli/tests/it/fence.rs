@@ -79,10 +79,16 @@ fn what_cannot_be_fenced_is_said() {
             .fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "0-3"])
             .contains("interrupts need at least one other")
     );
+    assert!(
+        fenxi
+            .fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "core:9"])
+            .contains("there is no core 9; there are 0-3")
+    );
     assert!(fenxi.fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "9"]).contains("online CPUs (0-3)"));
     fenxi.fails(2, &["fence", "--root", root, "-p", "77", "--apply"]);
     fenxi.fails(2, &["fence", "--apply"]);
     fenxi.fails(2, &["fence", "-p", "77", "--cpus", "3-1"]);
+    fenxi.fails(2, &["fence", "-p", "77", "--cpus", "chip:1"]);
     assert!(fenxi.fails(1, &["fence", "--undo", "--state", state]).contains("nothing to undo"));
     assert!(fenxi.fails(1, &["fence", "--undo", "-p", "77", "--state", state]).contains("77"));
 }

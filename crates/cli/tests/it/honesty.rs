@@ -23,6 +23,7 @@ fn part(all: &Group, places: &[usize]) -> Group {
         settings: std::collections::BTreeMap::new(),
         plans: std::collections::BTreeMap::new(),
         title: String::new(),
+        tags: places.iter().map(|i| all.tags[*i].clone()).collect(),
         labels: all.labels.clone(),
         runs: places.iter().map(|i| all.runs[*i].clone()).collect(),
         series: places.iter().map(|i| all.series[*i].clone()).collect(),

@@ -102,8 +102,7 @@ impl Place {
     fn files(&self) {
         let line = HOSTILE.replace(['\n', '\r', '\u{2028}'], " ");
         let own = self.fenxi.path();
-        fs::create_dir_all(own.join("questions")).unwrap();
-        fs::create_dir_all(own.join("findings")).unwrap();
+        _ = ["questions", "findings", "formats"].map(|folder| fs::create_dir_all(own.join(folder)).unwrap());
         let head = format!("-- title: {line}\n-- about: {line}\n-- section: cpu\n-- chart: table\n");
         let sql = "SELECT name AS \"c\u{1b}[6n\u{9b}\", name FROM runs\n";
         fs::write(own.join("questions/own.sql"), format!("{head}-- order: 1\n{sql}")).unwrap();
@@ -111,7 +110,6 @@ impl Place {
         let sql = "SELECT run, host, comm AS what FROM process\n";
         fs::write(own.join("findings/own.sql"), format!("{finding}-- advice: {line}\n{sql}")).unwrap();
         let of_lines = "[[line]]\npattern = '(?<all>.*)'\n[[line.row]]\ntable = 'text'\nvalue = '{all}'\n";
-        fs::create_dir_all(own.join("formats")).unwrap();
         let evil = "\\u001b[6n\\u009b\\u202e\\r\\n\\u2028";
         fs::write(own.join("formats/mine.toml"), format!("summary = \"a{evil}b\"\nexample = \"{evil}\"\n{of_lines}"))
             .unwrap();
@@ -180,25 +178,20 @@ impl Uses {
         self.add("import", &[&missing]);
         self.add("export", &["@1", "-o", &archive]);
         self.add("export", &[HOSTILE_NAME, "-o", HOSTILE]);
-        self.add("formats", &["mine"]);
+        self.describing(&output, &missing);
         for more in [vec![], vec!["--json"], vec![HOSTILE]] {
             for command in ["formats", "tables", "runs"] {
                 self.add(command, &more);
             }
         }
-        for more in
-            [vec!["mine", &output], vec!["mine", &output, "--json"], vec![HOSTILE, &output], vec!["mine", &missing]]
-        {
-            self.add("formats test", &more);
-            self.add("format try", &[&["--as"], &more[..]].concat());
-        }
-        self.add("format try", &[&output]);
-        self.add("format new", &["--from", &output]);
         self.add("label log", &[HOSTILE_NAME]);
         self.add("inspect", &[&output]);
         self.add("inspect", &[HOSTILE]);
         self.add("inspect", &["--package", HOSTILE]);
-        self.add("format check", &[&missing]);
+        self.add("lsync", &["l", HOSTILE]);
+        self.add("stripe", &["--io", HOSTILE, "--iops", "1"]);
+        self.add("stripe", &["--measure", HOSTILE]);
+        self.add("stripe", &[HOSTILE_NAME, "--mount", HOSTILE, "--iops", "1"]);
         self.add("import", &["--format", "mine", "--force", &output]);
         for more in [vec!["@1"], vec!["@1", "--json"], vec![HOSTILE_NAME]] {
             self.add("show", &more);
@@ -228,11 +221,27 @@ impl Uses {
         for words in [vec!["db snap", HOSTILE], vec!["db diff", HOSTILE, HOSTILE_NAME], vec!["db report", HOSTILE]] {
             self.add(words[0], &words[1..]);
         }
+        self.add("db report", &["@1", "--section", HOSTILE]);
+        self.add("store scrub", &[]);
+        self.add("store scrub", &["--every", HOSTILE]);
+        self.add("store status", &["--clear"]);
+        self.add("store status", &["--json"]);
         self.add("verify", &[]);
         self.add("verify", &["--json"]);
         self.add("man", &[HOSTILE]);
         self.add("completions", &[HOSTILE]);
-        self.add("completions", &["bash"]);
+    }
+
+    fn describing(&mut self, output: &str, missing: &str) {
+        self.add("formats", &["mine"]);
+        for more in [vec!["mine", output], vec!["mine", output, "--json"], vec![HOSTILE, output], vec!["mine", missing]]
+        {
+            self.add("formats test", &more);
+            self.add("format try", &[&["--as"], &more[..]].concat());
+        }
+        self.add("format try", &[output]);
+        self.add("format new", &["--from", output]);
+        self.add("format check", &[missing]);
     }
 
     fn asking(&mut self) {
@@ -247,33 +256,36 @@ impl Uses {
             self.add("ask", &["-o", format]);
         }
         self.add("sql", &[&format!("SELECT '{HOSTILE}' FROM \"{HOSTILE_NAME}\"")]);
-        self.add("sql", &[HOSTILE]);
-        self.add("ask", &[HOSTILE]);
+        ["sql", "ask"].into_iter().for_each(|command| self.add(command, &[HOSTILE]));
         for more in [vec!["@1"], vec!["--json"], vec!["--markdown", "@1", "@2"], vec!["--all"], vec![HOSTILE]] {
             self.add("findings", &more);
         }
         self.add("report", &["@1", "-o", HOSTILE_NAME]);
         self.add("report", &[HOSTILE_NAME, "-o", "-"]);
         self.add("serve", &["--listen", HOSTILE]);
+        self.add("serve token add", &[HOSTILE, "--token-file", HOSTILE_NAME]);
+        self.add("serve token list", &["--token-file", HOSTILE_NAME]);
+        self.add("serve token remove", &[HOSTILE, "--token-file", HOSTILE_NAME]);
     }
 
     fn comparing(&mut self) {
-        for more in [vec![], vec!["--all"], vec!["--json"], vec!["--markdown", "--all"]] {
-            self.add("compare", &[&["@1", "@2", "--force"][..], &more].concat());
+        for more in ["--all", "--json", "--markdown --all", "-f junit", "-f openmetrics"] {
+            self.add("compare", &["@1", "@2", "--force"].into_iter().chain(more.split(' ')).collect::<Vec<_>>());
         }
         self.add("compare", &["@1", HOSTILE_NAME]);
+        self.add("compare", &["@1", "@2", "--batch", HOSTILE]);
         self.add("db check", &[HOSTILE]);
         self.add("db check", &["postgres://u@127.0.0.1:1/x?sslrootcert=d\u{1b}[6n"]);
         self.add("db top", &[HOSTILE]);
         self.add("db top", &["postgres://u@127.0.0.1:1/x?sslrootcert=d\u{1b}[6n"]);
         self.add("explain", &["@1", "@2"]);
         self.add("explain", &[HOSTILE_NAME, "--markdown"]);
-        self.add("representative", &["@1", "@2"]);
-        self.add("representative", &[HOSTILE_NAME]);
+        self.add("representative", &["@1", HOSTILE_NAME]);
         self.add("average", &["@1", "@2"]);
         self.add("average", &[HOSTILE_NAME, "@1"]);
-        self.add("trend", &["cpu.usr"]);
-        self.add("trend", &[HOSTILE]);
+        for more in [&["cpu.usr"][..], &[HOSTILE], &["--batch", HOSTILE, "-f", "markdown"]] {
+            self.add("trend", more);
+        }
         for more in [vec!["@1"], vec!["@1", "--json"], vec!["@1", HOSTILE_NAME, "0s..1s"], vec!["@1", HOSTILE, HOSTILE]]
         {
             self.add("window", &more);
@@ -301,6 +313,8 @@ impl Uses {
             self.add(command, &[&[url.as_str(), "-w", "tpcb_like"][..], &more].concat());
         }
         self.add("load worker", &["--listen", HOSTILE]);
+        self.add("load fit", &[HOSTILE_NAME]);
+        self.add("load fit", &["@1", "@2"]);
     }
 
     fn watching(&mut self, place: &Place) {
@@ -312,19 +326,9 @@ impl Uses {
             self.add(tool, &["--root", &missing, "1", "1"]);
         }
         self.add("nicstat", &["-i", HOSTILE, "0.1", "1"]);
-        for observer in [
-            "biolatency",
-            "dbwait",
-            "iopattern",
-            "irqsteal",
-            "pin",
-            "plockstat",
-            "procsystime",
-            "profile",
-            "querystat",
-            "runqlat",
-            "util",
-        ] {
+        let observers = "biolatency cachestat contention dbwait iopattern irqsteal microstates pin plockstat procsystime profile \
+                         querystat runqlat util";
+        for observer in observers.split(' ') {
             for run in [vec!["@1"], vec!["@1", "--json"], vec![HOSTILE_NAME]] {
                 self.add(&format!("trace {observer}"), &[&["--run"][..], &run].concat());
             }
@@ -332,6 +336,14 @@ impl Uses {
         self.add("trace check", &[]);
         self.add("fence", &["-p", HOSTILE]);
         self.add("fence", &[]);
+        self.add("tune nic", &[HOSTILE_NAME]);
+        self.add("tune nic", &["lo", HOSTILE_NAME]);
+        self.add("tune nic", &[]);
+        self.add("net mix", &["@1"]);
+        self.add("net mix", &["@1", "--json"]);
+        self.add("net mix", &[HOSTILE]);
+        self.add("net peak", &["--mix", HOSTILE_NAME]);
+        self.add("net peak", &["--mix", "60:80", "--listen", HOSTILE]);
         self.add("tamp", &["-kv", &text]);
         self.add("tamp", &["-dc", &damaged]);
         self.add("tamp", &["-l", &damaged, &missing]);
@@ -481,8 +493,8 @@ fn a_row_stays_a_row_and_data_stay_data() {
 #[test]
 fn a_word_that_is_no_text_is_said_in_visible_characters() {
     let place = Place::new();
-    let mut command = place.fenxi.command(&["runs"]);
-    let output = command.arg(OsString::from_vec(b"--x\xff\x1b[6n\n\xfe".to_vec())).output().unwrap();
+    let word = OsString::from_vec(b"--x\xff\x1b[6n\n\xfe".to_vec());
+    let output = place.fenxi.command(&["runs"]).arg(word).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(hidden(&output.stderr), None);
 }

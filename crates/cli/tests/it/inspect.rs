@@ -21,6 +21,19 @@ fn this_program_is_shown_with_its_compiler_libraries_and_allocator() {
 }
 
 #[test]
+fn caches_and_memory_are_measured() {
+    let fenxi = Fenxi::new();
+    let lines = fenxi.ok(&["inspect", "--measure", "--json"]);
+    let all: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let latency = |line: &serde_json::Value| line["latency_ns"].as_f64().unwrap();
+    let memory = all.last().unwrap();
+    assert_eq!(memory["level"], "memory");
+    // Whatever else runs: memory is never as near as the first cache.
+    assert!(all.len() < 2 || latency(memory) > latency(&all[0]), "{lines}");
+    fenxi.fails(2, &["inspect", "--measure", "gzip"]);
+}
+
+#[test]
 fn what_is_no_program_is_refused_by_name() {
     let fenxi = Fenxi::new();
     let script = tempfile::NamedTempFile::new().unwrap();

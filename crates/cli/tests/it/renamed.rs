@@ -124,6 +124,27 @@ fn each_task_is_done_by_its_call() {
 }
 
 #[test]
+fn the_ending_of_a_file_chooses_the_form_of_rows() {
+    let fenxi = store();
+    let copy = Copy::of(&fenxi);
+    let written = |call: &str, file: &str| {
+        assert!(copy.call(call).status.success(), "{call}");
+        fs::read(copy.0.path().join(file)).unwrap()
+    };
+    assert_eq!(written("fenxi sql -o x.csv 'select 1 as n'", "x.csv"), b"n\n1\n");
+    assert!(written("fenxi sql -o x.parquet 'select 1 as n'", "x.parquet").starts_with(b"PAR1"));
+    assert_eq!(written("fenxi sql -f json -o x.csv 'select 1 as n'", "x.csv"), b"{\"n\":1}\n");
+    assert!(written("fenxi sql -o x.txt 'select 1 as n'", "x.txt").starts_with(b"n\n-\n"));
+}
+
+#[test]
+fn commands_of_other_programs_are_named_with_ours() {
+    let fenxi = store();
+    let errors = fenxi.fails(2, &["diff", "a", "b"]);
+    assert!(errors.contains("`diff` of other programs is `fenxi compare A B` here"), "{errors}");
+}
+
+#[test]
 fn a_file_of_output_is_whole_or_not_there() {
     let fenxi = store();
     let copy = Copy::of(&fenxi);

@@ -82,3 +82,49 @@ fn a_check_says_what_would_be_open_to_whom_and_serves_nothing() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stdout).contains("/nowhere/token"), "{}", text(&refused.stdout));
 }
+
+#[test]
+fn a_token_is_made_listed_and_removed_and_a_server_at_work_knows_at_once() {
+    let fenxi = Fenxi::new();
+    let file = fenxi.path().with_file_name("tokens");
+    let file = file.to_str().unwrap();
+    let token = |args: &[&str]| fenxi.run(&[&["serve", "token"], args, &["--token-file", file]].concat());
+    let made = token(&["add", "ann", "--role", "writer", "--project", "shop", "--project", "bank"]);
+    let (secret, message) = (text(&made.stdout), text(&made.stderr));
+    let secret = secret.trim();
+    assert!(made.status.success() && secret.len() == 64 && message.contains("writer of bank, shop"), "{message}");
+    let admin = text(&token(&["add", "ada", "--role", "admin"]).stdout);
+    let kept = fs_err::read_to_string(file).unwrap();
+    assert!(!kept.contains(secret) && kept.lines().count() == 2, "{kept}");
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(fs_err::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    let listed: serde_json::Value = serde_json::from_slice(&token(&["list", "--json"]).stdout).unwrap();
+    assert_eq!(listed[0], serde_json::json!({ "name": "ann", "role": "writer", "projects": ["bank", "shop"] }));
+    assert_eq!(text(&token(&["list"]).stdout), "ann  writer of bank, shop\nada  admin of all projects\n");
+    for wrong in [
+        &["add", "ann"][..],
+        &["add", "a b"],
+        &["add", "x", "--role", "admin", "--project", "p"],
+        &["add", "x", "--project", "a,b"],
+        &["remove", "bob"],
+    ] {
+        assert_eq!(token(wrong).status.code(), Some(1), "{wrong:?}");
+    }
+    let mut child = fenxi.spawn(&["serve", "--listen", "127.0.0.1:0", "--token-file", file]);
+    let address = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let status = |secret: &str| {
+        let host = address.trim_start_matches("http://").trim_end_matches('/');
+        let mut stream = TcpStream::connect(host).unwrap();
+        let bearer = format!("Authorization: Bearer {}", secret.trim());
+        write!(stream, "GET /api/v1/runs HTTP/1.1\r\nHost: {host}\r\n{bearer}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!((status(secret), status(&admin)), ("200".to_owned(), "200".to_owned()));
+    assert!(token(&["remove", "ann"]).status.success());
+    assert_eq!((status(secret), status(&admin)), ("401".to_owned(), "200".to_owned()));
+    signal(&child, Signal::INT);
+    let log = text(&child.wait_with_output().unwrap().stderr);
+    assert!(log.contains(" ann\n") && !log.contains(secret) && !log.contains(admin.trim()), "{log}");
+}

@@ -116,6 +116,35 @@ work = "{n}"
 }
 
 #[test]
+fn a_series_is_set_up_once_a_level_and_block_and_each_run_is_checked() {
+    let study = Study::new(
+        r#"
+name = "series"
+repeats = 2
+seed = 3
+series = "kind"
+on_failure = "continue"
+command = "echo run {n} {kind} >> log"
+[factors]
+kind = [
+    { name = "a", setup = "echo up-a {block} >> log", teardown = "echo down-a >> log", check = "echo check-a >> log" },
+    { name = "b", setup = "echo up-b {block} >> log", teardown = "echo down-b >> log", check = "false" },
+    { name = "c", setup = "echo up-c >> log; false", teardown = "echo down-c >> log" },
+]
+n = [1, 2]
+"#,
+    );
+    let told = study.fails(1, &[]);
+    assert!(told.contains("check of kind=b failed: exit status 1"), "{told}");
+    let log = study.log();
+    let count = |what: &str| log.lines().filter(|line| line.starts_with(what)).count();
+    assert_eq!((count("up-a"), count("down-a"), count("check-a"), count("run")), (2, 2, 4, 4), "{log}");
+    assert_eq!((count("up-b"), count("down-b"), count("up-c"), count("down-c")), (2, 2, 4, 4), "{log}");
+    assert!(!log.contains("run 1 b") && !log.contains("run 2 c"), "{log}");
+    assert!(study.finished().keys().all(|(_, cell)| cell.starts_with("kind=a ")));
+}
+
+#[test]
 fn a_study_killed_at_any_moment_goes_on_and_finishes_each_cell_once() {
     let study = Study::new("name = \"killed\"\nrepeats = 3\ncommand = \"sleep 0.15\"\n[factors]\nn = [1, 2]\n");
     let plan = study.plan().display().to_string();

@@ -23,7 +23,7 @@ pub(crate) use plan::{Plan, Source, Table};
 pub(crate) use session::{Session, Stop};
 pub use target::{BadTarget, Target};
 
-/// What can go wrong between a session and its server.
+/// Error between a session and its server.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No connection can be had.

@@ -9,7 +9,7 @@ use arrow_schema::ArrowError;
 
 use crate::connect::{ConnectError, proto::Message, response::bad};
 
-/// What a statement reads under a name.
+/// Named table that a statement reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its name.

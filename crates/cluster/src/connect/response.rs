@@ -23,7 +23,7 @@ pub(crate) struct Response<'a> {
     pub server: Option<String>,
     /// Rows.
     pub rows: Option<Rows<'a>>,
-    /// Whether it was the last one.
+    /// True if it was the last one.
     pub is_complete: bool,
 }
 

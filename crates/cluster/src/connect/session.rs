@@ -125,7 +125,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Whether the server is Spark itself, not another one of its protocol.
+    /// Returns true if the server is Spark itself, not another one of its protocol.
     pub fn is_spark(&self) -> bool {
         self.server.as_ref().is_some_and(|(is_spark, _)| *is_spark)
     }
@@ -140,7 +140,7 @@ impl Session {
         self.stop.clone()
     }
 
-    /// Whether it can be asked once more.
+    /// Returns true if it can be asked once more.
     pub fn is_fit(&self) -> bool {
         !self.stop.is_stopped()
     }

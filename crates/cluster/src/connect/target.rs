@@ -12,11 +12,11 @@ pub struct Target {
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Whether the connection is encrypted, and the server's certificate verified.
+    /// True if the connection is encrypted, and the server's certificate verified.
     pub tls: bool,
     /// Certificates of the authorities that are trusted; None for the system's.
     pub authority: Option<PathBuf>,
-    /// What proves who asks.
+    /// Bearer token.
     pub token: Option<String>,
     /// Who asks.
     pub user: String,

@@ -375,7 +375,7 @@ impl Cells {
     }
 }
 
-/// Whether a table's rows can be averaged at all.
+/// Returns true if a table's rows can be averaged at all.
 pub fn is_series(table: &Table) -> bool {
     matches!(table.shape, Shape::Series | Shape::Distribution)
 }

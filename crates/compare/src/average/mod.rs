@@ -29,7 +29,7 @@ pub struct Member {
     pub window: Option<Window>,
 }
 
-/// What to average.
+/// Runs to average, and how.
 #[derive(Debug)]
 pub struct Plan<'a> {
     /// Where the runs are, and where the average becomes one.
@@ -42,8 +42,21 @@ pub struct Plan<'a> {
     pub tags: BTreeMap<String, String>,
     /// A random number that makes its id unique.
     pub random: u64,
-    /// What is to be remembered of how the runs were chosen: name and text.
+    /// Remarks on how the runs were chosen: name and text.
     pub remarks: Vec<(String, String)>,
+}
+
+/// What is averaged next: one table of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The table.
+    pub table: &'a str,
+    /// Its number, from 0.
+    pub number: usize,
+    /// How many tables there are.
+    pub tables: usize,
+    /// Bytes of memory that it takes at most: the rows as they are read, and the cells that they may become.
+    pub bytes: u64,
 }
 
 /// Why runs cannot be averaged.
@@ -60,12 +73,11 @@ pub enum AverageError {
     Store(#[from] StoreError),
 }
 
-/// Averages the runs into a new one. `watch` is called for each table as it begins, with its number and how many
-/// there are; false ends it.
+/// Averages the runs into a new one. `watch` is called before a table of a run is read; false ends it.
 ///
 /// # Errors
 /// When a run cannot be read, the store cannot be written, or `watch` ends it: then nothing is kept.
-pub fn average(plan: Plan<'_>, mut watch: impl FnMut(&str, usize, usize) -> bool) -> Result<RunId, AverageError> {
+pub fn average(plan: Plan<'_>, mut watch: impl FnMut(Step<'_>) -> bool) -> Result<RunId, AverageError> {
     let entries = plan.members.iter().map(|m| plan.store.run(&m.id)).collect::<Result<Vec<_>, _>>()?;
     let spans = Spans::new(&plan.members, &entries).ok_or(AverageError::Nothing)?;
     let tables: BTreeSet<&'static str> = entries
@@ -78,11 +90,9 @@ pub fn average(plan: Plan<'_>, mut watch: impl FnMut(&str, usize, usize) -> bool
     let mut left_out = Vec::new();
     let made = (|| {
         for (i, name) in tables.iter().enumerate() {
-            if !watch(name, i, tables.len()) {
-                return Err(AverageError::Interrupted);
-            }
             let Some(table) = table(name) else { continue };
-            let cells = of_table(&plan, table, &spans)?;
+            let mut next = |bytes| watch(Step { table: name, number: i, tables: tables.len(), bytes });
+            let cells = of_table(&plan, &entries, table, &spans, &mut next)?;
             left_out.extend(cells.missing().into_iter().map(|column| format!("{name}.{column}")));
             let (mut means, mut spreads) = cells.rows(spans.start, &spans.host);
             open.append(&mut means)?;
@@ -156,9 +166,28 @@ impl Spans {
     }
 }
 
-fn of_table(plan: &Plan<'_>, table: &'static Table, spans: &Spans) -> Result<Cells, AverageError> {
+/// Bytes of a value of a column as it is read.
+const READ: u64 = 8;
+/// Bytes of a value of a cell: what [`Cells`] keeps over the runs and of this one, and its share of the key.
+const KEPT: u64 = 64;
+
+fn of_table(
+    plan: &Plan<'_>,
+    entries: &[RunEntry],
+    table: &'static Table,
+    spans: &Spans,
+    next: &mut dyn FnMut(u64) -> bool,
+) -> Result<Cells, AverageError> {
     let mut cells = None;
-    for (i, member) in plan.members.iter().enumerate() {
+    let mut most_rows = 0;
+    for (i, (member, entry)) in plan.members.iter().zip(entries).enumerate() {
+        let rows = entry.manifest.file(table.name).map_or(0, |file| file.rows);
+        let fresh = rows.saturating_sub(most_rows);
+        most_rows = most_rows.max(rows);
+        let columns = table.columns.len() as u64;
+        if !next(columns.saturating_mul(READ.saturating_mul(rows).saturating_add(KEPT.saturating_mul(fresh)))) {
+            return Err(AverageError::Interrupted);
+        }
         let batches = plan.store.read(&member.id, table.name)?;
         let cells = cells
             .get_or_insert_with(|| Cells::new(table, spans.step.or_else(|| usual_interval(&batches)).unwrap_or(1.0)));

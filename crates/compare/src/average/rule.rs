@@ -2,7 +2,7 @@
 
 use fenxi_model::{Column, Kind, Shape, Statistic, Table};
 
-/// How values of several runs become one.
+/// Rule by which values of several runs are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Their mean; its spread is kept.
@@ -28,7 +28,7 @@ pub fn rule(table: &Table, column: &Column) -> Rule {
     }
 }
 
-/// Whether the name of a result, which any tool may have chosen, is that of a percentile: `latency_p99_ms`, `p95`, `median`, `percentile_99`.
+/// Returns true if the name of a result, which any tool may have chosen, is that of a percentile: `latency_p99_ms`, `p95`, `median`, `percentile_99`.
 pub fn is_percentile(name: &str) -> bool {
     name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
         let word = word.to_ascii_lowercase();

@@ -1,7 +1,7 @@
 //! What the changes of series say together: what each series means, what it costs per transaction, and which findings over two periods
 //! it lets speak.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 use fenxi_analyze::range_shift;
 use fenxi_model::{Kind, RunId, Unit};
@@ -36,7 +36,7 @@ pub(super) struct SeriesRole {
     pub thing: String,
     /// The power of two by which it changed per transaction; None where that has no meaning.
     pub cost: Option<f64>,
-    /// What it can be: 0 a cause, 1 perhaps one, 2 what goes along with more work, 3 what follows.
+    /// Role: 0 a cause, 1 perhaps one, 2 goes along with more work, 3 a consequence.
     pub class: u8,
 }
 
@@ -210,16 +210,28 @@ fn rows<'a>(known: &CauseInputs<'a>) -> Vec<ChangeRow<'a>> {
         unknown(*a).cmp(&unknown(*b)).then(weight(*b).total_cmp(&weight(*a))).then(a.cmp(b))
     });
     order.truncate(MOST_ROWS);
-    let mut first = BTreeSet::new();
-    let mut row = |n: usize| {
-        let (j, seen) = (&judged[n], &known.seen[n]);
-        // Of several series of work one counts it; the others are statements.
-        let means = match meanings[n].means.as_deref() {
-            _ if known.throughput == Some(n) => "throughput",
-            Some("throughput") => "statements",
-            Some(means) => means,
-            None => "",
-        };
+    // Of several series of work one counts it; the others are statements.
+    let means = |n: usize| match meanings[n].means.as_deref() {
+        _ if known.throughput == Some(n) => "throughput",
+        Some("throughput") => "statements",
+        Some(means) => means,
+        None => "",
+    };
+    // Rules speak of what rose: itself, or else per transaction; what fell is the first of its meaning only where nothing rose.
+    let rise = |n: usize| match (&known.seen[n], known.roles[n].cost.unwrap_or(0.0)) {
+        (seen, _) if seen.change > 0.0 => 2,
+        (seen, cost) if cost > 0.0 || seen.rest == 0.0 && seen.inside > 0.0 => 1,
+        _ => 0,
+    };
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for n in &order {
+        let best = first.entry(means(*n)).or_insert(*n);
+        if rise(*n) > rise(*best) {
+            *best = *n;
+        }
+    }
+    let row = |n: usize| {
+        let (j, seen, means) = (&judged[n], &known.seen[n], means(n));
         ChangeRow {
             run: known.run.as_str(),
             host: &j.line.host,
@@ -230,11 +242,11 @@ fn rows<'a>(known: &CauseInputs<'a>) -> Vec<ChangeRow<'a>> {
             change: seen.change,
             cost: known.roles[n].cost,
             weight: weight(n),
-            is_first: !means.is_empty() && first.insert(means),
+            is_first: !means.is_empty() && first.get(means) == Some(&n),
             summary: summary(j, seen, known.moments),
         }
     };
-    order.into_iter().map(&mut row).collect()
+    order.into_iter().map(row).collect()
 }
 
 /// A change in words: `db.rows_inserted_per_s 1.4 k/s instead of 120/s`.
@@ -251,7 +263,7 @@ fn summary(j: &Judged, seen: &Seen, moments: &Moments<'_>) -> String {
 }
 
 /// The cause that a finding names; one that could not be evaluated names none here.
-fn cause(found: &Found) -> Option<Cause> {
+pub(super) fn cause(found: &Found) -> Option<Cause> {
     let first = found.outcome.as_ref().ok()?.first()?;
     Some(Cause {
         finding: found.finding.name.clone(),
@@ -259,5 +271,6 @@ fn cause(found: &Found) -> Option<Cause> {
         message: first.message.clone(),
         advice: found.finding.advice.clone(),
         kind: found.kind().word().to_owned(),
+        names_cause: found.finding.names_cause,
     })
 }

@@ -171,6 +171,7 @@ impl TimeSources {
         sources.push(told);
         let mut sampled = sessions(Measured::Sampled, "sampled");
         sampled.is_complete = self.sessions.iter().any(|row| row.word("measured") == "sampled");
+        sampled.error = self.sessions.iter().filter_map(|row| row.number("error")).reduce(f64::max);
         sources.push(sampled);
         sources.extend(server.as_ref().map(Server::block_io));
         sources.push(self.driver(run, latency_ms, per_s));

@@ -12,14 +12,20 @@ seconds AS (
     GROUP BY run
 ),
 mine AS (SELECT * FROM seen WHERE comm IN ('postgres', 'postmaster', 'mysqld', 'mariadbd')),
+-- The first process of a server may rest while the load runs: it is one that was seen at any time, or that a poller named.
+first_processes AS (
+    SELECT run, pid FROM process WHERE comm IN ('postgres', 'postmaster')
+    UNION
+    SELECT run, TRY_CAST(value AS BIGINT) AS pid FROM db_setting WHERE origin = 'server' AND name = 'pid'
+),
 rooted AS (
-    SELECT *, comm IN ('postgres', 'postmaster') AS forks,
+    SELECT m.*, comm IN ('postgres', 'postmaster') AS forks,
         CASE
             WHEN command LIKE 'postgres: %' THEN ppid
-            WHEN comm IN ('postgres', 'postmaster') AND ppid IN (SELECT pid FROM mine) THEN ppid
+            WHEN comm IN ('postgres', 'postmaster') AND EXISTS (FROM first_processes f WHERE f.run = m.run AND f.pid = m.ppid) THEN ppid
             ELSE pid
         END AS root
-    FROM mine
+    FROM mine m
 ),
 accounted AS (
     SELECT *, NOT forks OR (root <> pid AND NOT coalesce(regexp_matches(command,

@@ -35,6 +35,17 @@ sampled AS (
     )
     GROUP BY ALL
 ),
+-- By how much chance moves the mean of sampled waits: the standard error over intervals, those without a wait among them.
+noise AS (
+    SELECT run, server, sqrt(greatest(0, sum(waiting * waiting) / any_value(n) - pow(sum(waiting) / any_value(n), 2)) / any_value(n)) AS error
+    FROM (
+        SELECT run, server, t, sum(time) AS waiting FROM of_wait
+        WHERE measured = 'sampled' AND lower(word) NOT IN ('cpu', 'protocol', 'idle', 'idle in transaction')
+        GROUP BY ALL
+    )
+    JOIN (SELECT run, server, count(DISTINCT t) AS n FROM of_db WHERE samples > 0 GROUP BY ALL) USING (run, server)
+    GROUP BY run, server
+),
 accounted AS (
     SELECT w.run, w.server, w.measured, w.word,
         sum(w.time * w.dt) / any_value(if(w.measured = 'sampled', coalesce(m.seconds, l.seconds), l.seconds)) AS time
@@ -96,17 +107,19 @@ SELECT t.run, measured, t.word, sum(time * coalesce(CASE
         WHEN measured = 'os' AND t.word = 'cpu' THEN k.cpu
         WHEN measured = 'os' AND t.word = 'run queue' THEN k.run_queue
         WHEN measured = 'sampled' OR t.word = 'idle in transaction' THEN h.of_load
-    END, 1)) AS time, count(DISTINCT t.server) AS servers
+    END, 1)) AS time, count(DISTINCT t.server) AS servers, max(n.error) AS error
 FROM accounted t LEFT JOIN shares h ON h.run = t.run AND h.server IS NOT DISTINCT FROM t.server AND h.word = lower(t.word)
 LEFT JOIN of_kernel k ON k.run = t.run AND k.server IS NOT DISTINCT FROM t.server
+LEFT JOIN noise n ON n.run = t.run AND n.server IS NOT DISTINCT FROM t.server AND t.measured = 'sampled'
 WHERE time IS NOT NULL AND (
     EXISTS (FROM busy b WHERE b.run = t.run AND b.server = t.server) OR NOT EXISTS (FROM busy b WHERE b.run = t.run)
 )
 GROUP BY t.run, measured, t.word
 UNION ALL
 -- Who waited in a pooler that the load went through was with no server.
-SELECT p.run, 'server', 'pool', sum(wait_time * p.dt) / sum(p.dt), 0
+SELECT p.run, 'server', 'pool', sum(wait_time * p.dt) / sum(p.dt), 0, NULL
 FROM db_pool p JOIN span s USING (run)
 WHERE p.user IS NULL AND wait_time IS NOT NULL AND epoch_us(p.t) - coalesce(p.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
-GROUP BY p.run HAVING sum(p.transactions_per_s * p.dt) / sum(p.dt) >= 0.1 * any_value(s.per_s)
+-- A server that has a pool itself counts no transactions of it.
+GROUP BY p.run HAVING coalesce(sum(p.transactions_per_s * p.dt) / sum(p.dt), any_value(s.per_s)) >= 0.1 * any_value(s.per_s)
 ORDER BY ALL

@@ -54,7 +54,7 @@ impl Averaged {
     }
 
     fn average(&self) -> Average<'_> {
-        let id = average(self.plan(), |_, _, _| true).unwrap();
+        let id = average(self.plan(), |_| true).unwrap();
         Average { store: &self.runs.store, manifest: self.runs.store.run(&id).unwrap().manifest }
     }
 }
@@ -363,16 +363,17 @@ fn watch_is_told_each_table_and_keeps_nothing_when_it_says_no() {
         run.rows.row(&disk::TABLE, t, 1.0).str(disk::device, "sda").f64(disk::reads_per_s, 1.0);
     });
     let mut told = Vec::new();
-    let stopped = average(runs.plan(), |table, n, of| {
-        told.push((table.to_owned(), n, of));
-        table == "cpu"
+    let stopped = average(runs.plan(), |step| {
+        told.push((step.table.to_owned(), step.number, step.tables));
+        assert!((1..10_000).contains(&step.bytes), "{step:?}");
+        step.table == "cpu"
     });
     assert!(matches!(stopped, Err(AverageError::Interrupted)), "{stopped:?}");
     assert_eq!(told, [("cpu".to_owned(), 0, 2), ("disk".to_owned(), 1, 2)]);
     let ids: Vec<RunId> = runs.members.iter().map(|member| member.id.clone()).collect();
     assert_eq!(runs.runs.store.ids().unwrap(), ids);
     assert_eq!(runs.runs.store.path().join("open").read_dir().unwrap().count(), 0);
-    let nothing = average(Plan { members: Vec::new(), ..runs.plan() }, |_, _, _| true);
+    let nothing = average(Plan { members: Vec::new(), ..runs.plan() }, |_| true);
     assert!(matches!(nothing, Err(AverageError::Nothing)), "{nothing:?}");
 }
 
@@ -382,7 +383,7 @@ fn remarks_tags_and_the_numbers_of_runs_are_kept_with_it() {
     runs.add(1.0, |run| run.usr(&[1.0]));
     let (tags, remark) =
         (BTreeMap::from([("g".to_owned(), "a".to_owned())]), ("distance".to_owned(), "0.5".to_owned()));
-    let id = average(Plan { tags: tags.clone(), remarks: vec![remark], ..runs.plan() }, |_, _, _| true).unwrap();
+    let id = average(Plan { tags: tags.clone(), remarks: vec![remark], ..runs.plan() }, |_| true).unwrap();
     let made = Average { store: &runs.runs.store, manifest: runs.runs.store.run(&id).unwrap().manifest };
     assert_eq!((made.fact("average", "distance").as_deref(), &made.manifest.tags), (Some("0.5"), &tags));
     // One run has no spread.

@@ -195,7 +195,7 @@ fn a_symptom_names_who_had_most_of_it_and_what_it_is_not() {
     });
     assert_eq!(stalled.answer.finding.as_deref(), Some("cpu-pressure"));
     let text = "Most CPU time: gzip (2 processes) 70.0%, python3 (process 9) 30.0%. \
-                Hottest functions: slow_parse of python3 100% of on-CPU samples.";
+                On CPU: slow_parse of python3 100%; 270 samples.";
     assert!(stalled.answer.text.ends_with(text), "{:?}", stalled.answer);
     let detail = &stalled.answer.detail;
     assert!(detail.contains("Looked for and not found: time that the hypervisor took"), "{detail}");

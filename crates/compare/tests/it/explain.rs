@@ -117,6 +117,34 @@ fn the_servers_processes_count_and_nothing_else_that_runs() {
     assert!(alone.notes.iter().any(|note| note.starts_with(says)), "{:#?}", alone.notes);
 }
 
+/// An idle process has no row: a server whose first process rests while the load runs is known by what was seen before, or was named.
+#[test]
+fn a_server_whose_first_process_rests_is_one_server() {
+    let found = |seen_before: bool| {
+        explained(|run| {
+            load(run);
+            process(run, (110, 100, "postgres", "postgres"), [100.0, 50.0, 60.0]);
+            process(run, (111, 100, "postgres", "postgres"), [50.0, 0.0, 40.0]);
+            waits(run, "s", "os", "client", &[("cpu", 2.0), ("run queue", 1.0)]);
+            samples(run, "s", 1000.0);
+            if seen_before {
+                let t = run.at(1.0);
+                let mut row = run.rows.row(&process::TABLE, t, 1.0);
+                row.i64(process::pid, 100).i64(process::ppid, 1).str(process::comm, "postgres");
+            } else {
+                let mut row = run.rows.row(&db_setting::TABLE, run.begin.start, 1.0);
+                row.str(db_setting::server, "s").str(db_setting::name, "pid").str(db_setting::origin, "server");
+                row.text(db_setting::value, "100");
+            }
+        })
+    };
+    for seen_before in [true, false] {
+        let split = found(seen_before);
+        let expected = [("on CPU, user", 1.5, "os"), ("on CPU, system", 0.5, "os"), ("run queue", 1.0, "os")];
+        assert_eq!(parts(&split)[..3], expected, "{seen_before}: {:#?}", split.notes);
+    }
+}
+
 #[test]
 fn waits_are_those_of_client_sessions_and_os_beats_samples() {
     let split = explained(|run| {

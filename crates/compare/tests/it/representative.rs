@@ -43,7 +43,7 @@ fn runs_that_differ_only_outside_the_window_are_alike() {
 #[test]
 fn an_average_begins_with_the_representative_run_and_may_leave_out_outliers() {
     let runs = runs(&[41.0, 40.0, 90.0, 42.0, 43.0]);
-    let averaging = |outliers| Averaging::of(&runs.store, &runs.ids, "5s..", outliers).unwrap();
+    let averaging = |outliers| Averaging::of(&runs.store, &runs.ids, "5s..", outliers, Room::default()).unwrap();
     let kept = averaging(Outliers::Keep);
     assert_eq!((kept.members.len(), kept.members[0].id.clone(), kept.left_out), (5, runs.ids[3].clone(), vec![]));
     let window = kept.members[0].window.clone().unwrap();
@@ -54,6 +54,6 @@ fn an_average_begins_with_the_representative_run_and_may_leave_out_outliers() {
     let remark = |all: &[(String, String)]| all[2].clone();
     assert_eq!(remark(&kept.remarks), (format!("distance of {}", runs.ids[2]), "2.21, an outlier".to_owned()));
     assert_eq!(remark(&less.remarks).1, "2.21, an outlier, excluded");
-    let few = Averaging::of(&runs.store, &runs.ids[..1], "all", Outliers::Keep).unwrap_err();
+    let few = Averaging::of(&runs.store, &runs.ids[..1], "all", Outliers::Keep, Room::default()).unwrap_err();
     assert_eq!(few.to_string(), "an average needs at least two runs, not 1");
 }

@@ -1,12 +1,13 @@
 //! A metric over runs.
 
+use fenxi_analyze::Verdict;
 use fenxi_compare::{Level, Room, Trend, TrendRequest};
 use fenxi_model::{Better, catalog::disk};
 use fenxi_store::AVERAGE;
 
 use crate::runs::Runs;
 
-const ALL: TrendRequest<'_> = TrendRequest { metric: "throughput", only: &[], last: None, window: "auto" };
+const ALL: TrendRequest<'_> = TrendRequest { metric: "throughput", only: &[], last: None, window: "auto", batch: None };
 
 /// A run for each value of the result `throughput`.
 fn runs(values: &[f64]) -> Runs {
@@ -28,7 +29,7 @@ fn values(trend: &Trend) -> Vec<f64> {
 fn a_change_is_found_where_the_level_is_another() {
     let runs = runs(&[99.0, 100.0, 101.0, 99.0, 100.0, 101.0, 79.0, 80.0, 81.0, 79.0, 80.0, 81.0]);
     let trend = Trend::read(&runs.store, ALL, &Room::default()).unwrap();
-    assert_eq!(trend.changes, [Level { at: 6, before: 100.0, after: 80.0 }]);
+    assert_eq!(trend.changes, [Level { at: 6, before: 100.0, after: 80.0, verdict: Verdict::Worse }]);
     assert_eq!((trend.unit.as_str(), trend.better, trend.points[0].name.as_str()), ("/s", Better::Higher, "r0"));
     // With nine runs no change is looked for.
     let last = Trend::read(&runs.store, TrendRequest { last: Some(9), ..ALL }, &Room::default()).unwrap();
@@ -40,8 +41,9 @@ fn every_change_ends_the_level_before() {
     let level = |mean: f64| [-1.0, 1.0, 0.0, -1.0, 1.0, 0.0].map(|off| mean + off);
     let runs = runs(&[level(100.0), level(50.0), level(200.0)].concat());
     let trend = Trend::read(&runs.store, ALL, &Room::default()).unwrap();
-    let expected = [Level { at: 6, before: 100.0, after: 50.0 }, Level { at: 12, before: 50.0, after: 200.0 }];
-    assert_eq!(trend.changes, expected);
+    let found: Vec<_> =
+        trend.changes.iter().map(|level| (level.at, level.before, level.after, level.verdict)).collect();
+    assert_eq!(found, [(6, 100.0, 50.0, Verdict::Worse), (12, 50.0, 200.0, Verdict::Better)]);
 }
 
 #[test]

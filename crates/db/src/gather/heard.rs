@@ -47,7 +47,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Whether samples were taken and no client was seen at work.
+    /// Returns true if samples were taken and no client was seen at work.
     pub fn is_quiet(&self) -> bool {
         self.samples > 0 && self.active == 0 && self.hidden == 0
     }
@@ -125,7 +125,7 @@ impl Wait {
     }
 }
 
-/// What rows for the sessions of a sample take, in bytes.
+/// Memory of the rows for the sessions of a sample, in bytes.
 pub fn bytes(sample: &Sample) -> u64 {
     /// Numbers, and what each text takes besides its bytes.
     const ROW: usize = 300;

@@ -9,8 +9,8 @@ use std::{
 };
 
 use fenxi_model::{Micros, Rows, catalog::metric};
+use fenxi_sys::clock;
 use fenxi_wire::client::ClientError;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::{Heard, MOST_SESSIONS, Shared, heard, locked};
 use crate::{
@@ -80,12 +80,6 @@ impl Drop for Ending {
     }
 }
 
-/// CPU time of this thread so far.
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// Reports a loss, and tries to connect until it succeeds or all is over. `pause` grows with each attempt: who is let in
 /// and gets no answer that is one is asked as seldom as who is not let in.
 fn again<T>(
@@ -150,7 +144,7 @@ impl Sampling {
                 Err(_) => return self.note("the sampler failed unexpectedly; please report this"),
             }
             last = now;
-            self.shared.cpu_ns[0].store(cpu_ns(), Ordering::Relaxed);
+            self.shared.cpu_ns[0].store(clock::thread_cpu_ns(), Ordering::Relaxed);
             let due =
                 u32::try_from((self.begun.elapsed().as_nanos() / self.step.as_nanos().max(1)).max(1)).unwrap_or(n);
             if due > n {
@@ -224,7 +218,7 @@ impl Polling {
             self.tell_cost(&heard, interval.t, dt, &mut rows);
             locked(&self.shared.rows).append(&rows, Micros(0));
             self.shared.advance(|stage| stage.has_polled = true);
-            self.shared.cpu_ns[1].store(cpu_ns(), Ordering::Relaxed);
+            self.shared.cpu_ns[1].store(clock::thread_cpu_ns(), Ordering::Relaxed);
             match polled {
                 _ if !goes_on => return,
                 Ok(Ok(())) => {

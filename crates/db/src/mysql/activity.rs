@@ -68,7 +68,7 @@ const REPLICATION: &[&str] = &["Binlog Dump", "Binlog Dump GTID", "Slave_IO", "S
 const WAITS: &[&str] =
     &["Waiting for", "Master has sent all", "Source has sent all", "Slave has read all", "Replica has read all"];
 
-/// What a session does.
+/// Activity of a session.
 pub fn of(command: &str, state: &str) -> &'static str {
     let begins = |words: &[&str]| words.iter().any(|word| state.starts_with(word));
     if REPLICATION.contains(&command) {

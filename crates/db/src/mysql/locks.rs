@@ -49,7 +49,7 @@ pub const VIEWS: &[&str] =
 /// How much of a statement the server shows beside a lock.
 const TEXT: usize = 1024;
 
-/// What can be asked.
+/// Queries for locks that the server supports.
 #[derive(Debug)]
 pub struct Locks {
     /// The statement for rows of InnoDB.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-/// What is known of a server whatever becomes of connections.
+/// State of a server that outlives connections.
 #[derive(Debug, Default)]
 pub struct Memory {
     /// Its process as it was last seen.
@@ -37,7 +37,7 @@ pub enum Who {
 /// A server's process at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Up {
-    /// For how many seconds it was up, as it says: the difference of two times of its clock.
+    /// For how many seconds it was up, as it reports: the difference of two times of its clock.
     pub(super) up_s: f64,
     /// When it began, by its clock.
     pub(super) started_s: f64,

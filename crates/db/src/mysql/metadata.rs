@@ -15,7 +15,7 @@ pub const VIEW: &str = "performance_schema.metadata_locks";
 /// Without this instrument the view is empty.
 const INSTRUMENT: &str = "wait/lock/metadata/sql/mdl";
 
-/// Whether the server lists such locks.
+/// Returns true if the server lists such locks.
 ///
 /// # Errors
 /// When the connection is lost.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use super::{MARK, memory::Who};
+use super::{MARK, memory::Who, status::UnderWay};
 use crate::{client::Client, own_amounts, server::Server};
 
 /// Variables that a session counts for itself. Of all others SHOW SESSION STATUS shows the server's.
@@ -27,7 +27,7 @@ pub const OF_STATEMENTS: &[&str] = &[
 /// Between the first two readings, and between others.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 
-/// What a session of ours has added so far.
+/// Counters of the work of one of our own sessions.
 #[derive(Debug)]
 pub struct Own {
     /// Which one it is.
@@ -97,7 +97,7 @@ impl Own {
 pub const STATEMENTS: &str = "Questions";
 const CONNECTS: &str = "Connections";
 
-/// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they told last
+/// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they reported last
 /// of themselves.
 pub fn totals(server: &Server) -> own_amounts::Own {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
@@ -110,22 +110,32 @@ pub fn totals(server: &Server) -> own_amounts::Own {
     own_amounts::Own::from_iter([(String::new(), sums.into_iter().collect())])
 }
 
+/// Which of our statements were under way while the server was read: `before` were answered until then, and `now` after it.
+pub fn under_way(server: &Server, before: f64, now: &own_amounts::Own) -> UnderWay {
+    if server.is_asked_once() {
+        return UnderWay::default();
+    }
+    let meanwhile = (amount(now, STATEMENTS) - before - 1.0).max(0.0);
+    UnderWay { unanswered: server.ledger().open_sessions() - 1.0, meanwhile }
+}
+
+fn amount(own: &own_amounts::Own, name: &str) -> f64 {
+    own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
+}
+
 /// What our sessions added in an interval of so many seconds: of their statements that is exact. Between two snapshots all of it is
-/// what they kept of it, else what is told seldom goes on as it did.
+/// what they kept of it, else what is reported seldom goes on as it did.
 pub fn added(
     server: &Server,
     (now, before): (&own_amounts::Own, &own_amounts::Own),
     seconds: f64,
 ) -> FxHashMap<String, f64> {
-    let of = |own: &own_amounts::Own, name: &str| {
-        own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
-    };
     let exact = now
         .get("")
         .into_iter()
         .flatten()
         .filter(|(name, _)| server.is_saved() || [STATEMENTS, CONNECTS].contains(&name.as_str()));
-    let exact = exact.map(|(name, amount)| (name.clone(), amount - of(before, name)));
+    let exact = exact.map(|(name, amount)| (name.clone(), amount - self::amount(before, name)));
     let mut all = if server.is_saved() { FxHashMap::default() } else { spent(server, seconds) };
     all.extend(exact);
     all

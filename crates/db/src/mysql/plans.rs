@@ -20,8 +20,26 @@ use crate::{
 
 /// How long a look may take in all.
 const BUDGET: Duration = Duration::from_millis(500);
-/// What the names of our prepared statements begin with.
+/// Prefix of the names of our prepared statements.
 pub const NAME: &str = "fenxi_db";
+/// Variables that a plan depends on, of which a session takes the global values when it begins.
+const PLANNER: &[&str] = &[
+    "optimizer_switch",
+    "optimizer_search_depth",
+    "optimizer_prune_level",
+    "optimizer_use_condition_selectivity",
+    "optimizer_max_sel_arg_weight",
+    "optimizer_extra_pruning_depth",
+    "range_optimizer_max_mem_size",
+    "eq_range_index_dive_limit",
+    "max_seeks_for_key",
+    "use_stat_tables",
+    "join_cache_level",
+    "join_buffer_size",
+    "sort_buffer_size",
+    "tmp_table_size",
+    "max_heap_table_size",
+];
 /// Columns of the table, with and without two of them.
 const COLUMNS: [&str; 2] = [
     "id\tselect_type\ttable\ttype\tpossible_keys\tkey\tkey_len\tref\trows\tExtra",
@@ -42,6 +60,7 @@ pub fn look(
     let mut executed = 0;
     if !server.is_saved() {
         find_examples((server, client), wanted)?;
+        client.unkept(as_new_sessions)?;
     }
     for one in wanted.iter() {
         if let Some(kept) = plans::kept(server, one, Plan::of_table) {
@@ -110,6 +129,18 @@ fn find_examples((server, client): (&Server, &mut Client), wanted: &mut [Wanted]
         one.example = text.and_then(|text| server.observed().example(&one.heavy.digest, text, &one.heavy.database));
     }
     Ok(())
+}
+
+/// Plans are those of a session that begins now: a variable that was changed meanwhile holds for it.
+fn as_new_sessions(client: &mut Client) -> Result<(), ClientError> {
+    let names: Vec<_> = PLANNER.iter().map(|name| format!("'{name}'")).collect();
+    let mut set: Vec<String> = Vec::new();
+    let sql = format!("{MARK} SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
+    let asked = client.each(&sql, &mut |row| set.extend(row.text(0).map(|name| format!("{name} = @@GLOBAL.{name}"))));
+    match asked.and_then(|_| client.run(&format!("{MARK} SET SESSION {}", set.join(", ")))) {
+        Err(error) if !error.is_refusal() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The plan's table, and its cost.

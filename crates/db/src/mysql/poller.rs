@@ -69,7 +69,8 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         let what = if by_threads { "transactions and row locks" } else { "sessions of other users, and row locks" };
         missing.push((what, "GRANT PROCESS ON *.* helps"));
     }
-    if is_pooled(&mut client)? {
+    let pooled = is_pooled(&mut client)?;
+    if pooled {
         missing.push(("threads of sessions", "thread_handling is pool-of-threads, where a session has no thread"));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
@@ -81,6 +82,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn observer::Poller>, ServerError>
         own_amounts: own_amounts::Own::default(),
         client,
         by_threads,
+        pooled,
         status: Status::default(),
         readings,
         replication: Replication::default(),
@@ -131,6 +133,8 @@ struct Mysql {
     server: Server,
     client: Client,
     by_threads: bool,
+    /// Whether our own statements wait in the queue of a thread pool, too.
+    pooled: bool,
     status: Status,
     own: Own,
     /// What our own sessions had added at the last poll.
@@ -161,8 +165,10 @@ impl observer::Poller for Mysql {
         if self.server.is_asked_once() {
             self.own.read(&mut self.client, &self.server)?;
         }
+        let before = self.server.ledger().statements();
         self.status.read(&mut self.client)?;
         let own = self.server.own_amounts(|| own::totals(&self.server));
+        self.status.set_under_way(own::under_way(&self.server, before, &own));
         let own_before = std::mem::replace(&mut self.own_amounts, own);
         if vitals::read(&mut self.client, &self.server, (&self.status, asked), &about, rows)? {
             self.status.forget_last();
@@ -173,7 +179,8 @@ impl observer::Poller for Mysql {
         }
         self.note_prepared(&about, rows);
         self.own.read(&mut self.client, &self.server)?;
-        let round_trip = self.client.ping()?;
+        // In a pool's queue it is no measure of the network.
+        let round_trip = self.client.ping()?.filter(|_| !self.pooled);
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
             let own = own::added(&self.server, (&self.own_amounts, &own_before), dt);
             self.status.leave_out(own, heard.is_quiet());

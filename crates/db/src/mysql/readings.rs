@@ -1,11 +1,11 @@
 //! Views of MySQL's and MariaDB's own statistics, as data. Timers of the performance schema are picoseconds.
 
-use fenxi_model::catalog::{db_index, db_io, db_table};
+use fenxi_model::catalog::{db_index, db_io, db_pool, db_table};
 
 use super::PERFORMANCE_SCHEMA;
 use crate::reading::{
     AnyReading,
-    Fill::{Rate, Word},
+    Fill::{Gauge, Rate, Word},
     From::{Name, Sql},
     Reading, Rules, column,
 };
@@ -14,7 +14,8 @@ use crate::reading::{
 const PS: f64 = 1e-12;
 
 /// All of them. None has a limit: what left a list and came back would count as new, with all that it shows.
-pub static READINGS: &[&dyn AnyReading] = &[&TABLES, &TABLES_OF_USERSTAT, &INDEXES, &INDEXES_OF_USERSTAT, &FILES];
+pub static READINGS: &[&dyn AnyReading] =
+    &[&TABLES, &TABLES_OF_USERSTAT, &INDEXES, &INDEXES_OF_USERSTAT, &FILES, &THREAD_POOL];
 
 static TABLES: Reading<db_table::Schema> = Reading {
     name: "tables",
@@ -146,5 +147,31 @@ static FILES: Reading<db_io::Schema> = Reading {
         column(&[Name("COUNT_WRITE")], Rate(db_io::writes_per_s, 1.0)),
         column(&[Name("SUM_NUMBER_OF_BYTES_WRITE")], Rate(db_io::write_bytes_per_s, 1.0)),
         column(&[Name("SUM_TIMER_WRITE")], Rate(db_io::write_time, PS)),
+    ],
+};
+
+/// The thread pool of MariaDB, in the columns of a pooler: its queue at a moment is the time that clients wait in it, per second. Without
+/// a pool it has no groups. Our own session is one of its active threads, and in no queue when this is answered: where one
+/// thread runs at a time, it is ours.
+static THREAD_POOL: Reading<db_pool::Schema> = Reading {
+    name: "thread pool",
+    view: "information_schema.THREAD_POOL_GROUPS",
+    rules: Rules::PLAIN,
+    at_end: None,
+    from: "(SELECT sum(QUEUE_LENGTH) AS waiting, greatest(sum(ACTIVE_THREADS) - 1, 0) AS active, \
+           (SELECT max(QUEUEING_TIME_MICROSECONDS) FROM information_schema.THREAD_POOL_QUEUES) AS longest \
+           FROM information_schema.THREAD_POOL_GROUPS HAVING count(*) > 0) pool",
+    key: "'thread pool'",
+    every_s: 1,
+    table: &db_pool::TABLE,
+    server: db_pool::server,
+    columns: &[
+        column(&[Sql("'thread pool'", &["QUEUE_LENGTH"])], Word(db_pool::database)),
+        column(&[Sql("'statement'", &["QUEUE_LENGTH"])], Word(db_pool::mode)),
+        column(&[Sql("waiting", &["QUEUE_LENGTH"])], Gauge(db_pool::clients_waiting, 1.0)),
+        column(&[Sql("waiting", &["QUEUE_LENGTH"])], Gauge(db_pool::wait_time, 1.0)),
+        column(&[Sql("active", &["ACTIVE_THREADS"])], Gauge(db_pool::servers_active, 1.0)),
+        column(&[Sql("@@thread_pool_size", &["QUEUE_LENGTH"])], Gauge(db_pool::size_limit, 1.0)),
+        column(&[Sql("coalesce(longest, 0)", &["QUEUE_LENGTH"])], Gauge(db_pool::first_wait_s, 1e-6)),
     ],
 };

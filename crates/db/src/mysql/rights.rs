@@ -5,7 +5,7 @@ use fenxi_wire::client::ClientError;
 use super::MARK;
 use crate::client::Client;
 
-/// Whether our user may see sessions of others.
+/// Returns true if our user may see sessions of others.
 pub fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
     let mut all = false;
     let sql = format!("{MARK} SHOW GRANTS");

@@ -51,7 +51,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn observer::Sampler>, ServerErro
     }))
 }
 
-/// Whether the performance schema is on, and we may read it.
+/// Returns true if the performance schema is on, and we may read it.
 pub fn threads_are_seen(client: &mut Client) -> Result<bool, ClientError> {
     let mut seen = false;
     let sql = format!("{MARK} SELECT count(*) FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()");

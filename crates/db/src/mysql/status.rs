@@ -126,8 +126,22 @@ pub struct Status {
     last: FxHashMap<String, Number>,
     /// What our own sessions add to counters in an interval.
     own: FxHashMap<String, f64>,
+    /// How far our own count of our statements may be from the server's of the same moment.
+    under_way: UnderWay,
+    /// Statements of ours that the server had not counted at the last reading, as far as that is known; negative where it had counted
+    /// more than were answered.
+    late: Option<f64>,
     /// No one but our own sessions was seen at work in it.
     is_quiet: bool,
+}
+
+/// Statements of ours that were under way while the server was read: it counts a statement as it begins, and we as it is answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnderWay {
+    /// At most so many were counted and not yet answered: one of each other session of ours.
+    pub unanswered: f64,
+    /// So many were answered while the server was read, without the one that reads it: it may have read before.
+    pub meanwhile: f64,
 }
 
 impl Status {
@@ -157,8 +171,28 @@ impl Status {
         self.last.clear();
     }
 
-    /// What our own sessions added to counters in the next reported interval.
-    pub fn leave_out(&mut self, own: FxHashMap<String, f64>, is_quiet: bool) {
+    /// Sets which statements of ours were under way at this reading.
+    pub fn set_under_way(&mut self, under_way: UnderWay) {
+        self.under_way = under_way;
+        // What others did before the first reading is not known: as much as can be was ours.
+        self.late.get_or_insert(under_way.meanwhile);
+    }
+
+    /// Sets the work of our own sessions, to subtract from the next reported interval. Of statements others have what can be no one
+    /// else's, over all intervals: a difference that may be of one under way is none.
+    pub fn leave_out(&mut self, mut own: FxHashMap<String, f64>, is_quiet: bool) {
+        let late = self.late.take();
+        let UnderWay { unanswered, meanwhile } = self.under_way;
+        if let (Some(sent), Some(counted), Some(late)) =
+            (own.get_mut(own::STATEMENTS), self.grown(own::STATEMENTS), late)
+        {
+            let all_ours = late + *sent - counted;
+            let now = all_ours.clamp(-unanswered, meanwhile);
+            *sent = counted - (now - all_ours).max(0.0);
+            self.late = Some(now);
+        } else {
+            self.late = Some(meanwhile);
+        }
         (self.own, self.is_quiet) = (own, is_quiet);
     }
 
@@ -174,7 +208,7 @@ impl Status {
         self.now.get(name)?.since(*self.last.get(name)?)
     }
 
-    /// Whether counters were reset (FLUSH STATUS).
+    /// Returns true if counters were reset (FLUSH STATUS).
     pub fn was_reset(&self) -> bool {
         self.was_flushed() || ALWAYS_GROW.iter().any(|name| self.went_back(name))
     }

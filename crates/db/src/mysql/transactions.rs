@@ -18,7 +18,7 @@ const QUIET: Duration = Duration::from_millis(990);
 /// A transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Transaction {
-    /// Whether it waits for a lock.
+    /// True if it waits for a lock.
     pub waits: bool,
     /// Seconds since it began.
     pub age_s: Option<f64>,

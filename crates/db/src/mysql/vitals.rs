@@ -19,7 +19,7 @@ impl Up {
     }
 }
 
-/// Tells of a restart and of another role; true when the server was started again. `asked` is a moment before the status
+/// Reports a restart and another role; true when the server was started again. `asked` is a moment before the status
 /// was.
 ///
 /// # Errors

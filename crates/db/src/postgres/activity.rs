@@ -4,7 +4,7 @@
 
 use crate::activity as class;
 
-/// What a session is, as far as its class goes.
+/// Properties of a session that decide its class.
 #[derive(Clone, Copy, Debug)]
 pub struct Doing<'a> {
     /// Kind of process.
@@ -89,7 +89,7 @@ fn begins(name: &str, word: &str) -> bool {
     word.bytes().all(|expected| letters.next() == Some(expected))
 }
 
-/// What a session does.
+/// Activity of a session.
 pub fn of(doing: Doing<'_>) -> &'static str {
     if doing.state.starts_with("idle in transaction") {
         return class::IDLE_IN_TRANSACTION;
@@ -107,7 +107,7 @@ pub fn of(doing: Doing<'_>) -> &'static str {
     }
 }
 
-/// Whether a client waits for it.
+/// Returns true if a client waits for it.
 pub fn is_client(kind: &str, has_leader: bool) -> bool {
     kind == "client backend" || (kind == "parallel worker" && has_leader)
 }

@@ -47,7 +47,7 @@ impl Product for Postgres {
         client: &mut Client,
         connect: &dyn Fn() -> Result<Client, ClientError>,
     ) -> Result<Option<&'static str>, ClientError> {
-        // Before anything is set: it would be set for whoever has the session next.
+        // Before anything is set: it would be set for the one that has the session next.
         if shares_sessions(client, connect)? {
             return Ok(Some(SHARES));
         }

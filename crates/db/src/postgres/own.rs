@@ -30,7 +30,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// How many statements all of them had answered or refused, those not yet published included.
+    /// Number of statements that all of them completed or failed, those not yet published included.
     pub fn statements(&mut self) -> f64 {
         self.amounts();
         // MySQL counts no login, which is answered here, and the word with which a session ends.
@@ -40,7 +40,12 @@ impl Ledger {
         open.chain(closed).sum::<u64>() as f64
     }
 
-    /// How many sessions of ours there were.
+    /// Number of our sessions that are open.
+    pub fn open_sessions(&self) -> f64 {
+        self.sessions.len() as f64
+    }
+
+    /// Number of our own sessions, those that have ended included.
     pub fn connects(&self) -> f64 {
         let closed = self.closed.values().map(|counts| counts.sessions).sum::<u64>();
         (self.sessions.len() as u64 + closed) as f64
@@ -51,7 +56,7 @@ impl Ledger {
         self.sessions.push((database.to_owned(), Arc::clone(tally)));
     }
 
-    /// What the server has published of all of them, by database and counter.
+    /// Amounts that the server has published for all of them, by database and counter.
     pub fn amounts(&mut self) -> Own {
         let Ledger { sessions, closed } = self;
         sessions.retain(|(database, tally)| {

@@ -207,6 +207,7 @@ static REPLICAS: Reading<db_replication::Schema> = Reading {
         ),
         column(&[Sql("extract(epoch FROM flush_lag)", &["flush_lag"])], Gauge(db_replication::flush_lag_s, 1.0)),
         column(&[Sql("extract(epoch FROM replay_lag)", &["replay_lag"])], Gauge(db_replication::replay_lag_s, 1.0)),
+        column(&[Sql("age(backend_xmin)", &["backend_xmin"])], Gauge(db_replication::xmin_age, 1.0)),
     ],
 };
 
@@ -263,6 +264,10 @@ static SLOTS: Reading<db_replication::Schema> = Reading {
                 &["restart_lsn"],
             )],
             Gauge(db_replication::retained_bytes, 1.0),
+        ),
+        column(
+            &[Sql("greatest(age(xmin), age(catalog_xmin))", &["xmin", "catalog_xmin"])],
+            Gauge(db_replication::xmin_age, 1.0),
         ),
         column(&[Name("active")], YesNo(db_replication::active)),
         column(&[Name("wal_status")], Word(db_replication::wal_status)),

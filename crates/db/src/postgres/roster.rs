@@ -13,7 +13,7 @@ use crate::{
     task::{Task, Whose},
 };
 
-/// What a session was at the last poll.
+/// Session at the last poll.
 #[derive(Clone, Debug, Default)]
 pub struct Member {
     /// State.

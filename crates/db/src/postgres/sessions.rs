@@ -161,7 +161,12 @@ impl Sessions {
         let has = |name: &str| columns.iter().any(|column| column == name);
         let or_null = |name: &'static str| if has(name) { name } else { "NULL" };
         let has_ids = has("query_id") && computes_ids(client)?;
-        let text = if has_ids { "NULL" } else { "left(query, 4096)" };
+        let text = if has_ids {
+            // One that waits for a table while its statement is analysed has no number yet.
+            "CASE WHEN query_id IS NULL AND wait_event_type = 'Lock' THEN left(query, 4096) END"
+        } else {
+            "left(query, 4096)"
+        };
         let age = |column: &str| format!("extract(epoch FROM clock_timestamp() - {column})");
         let sql = format!(
             "SELECT {MARK} a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
@@ -208,12 +213,12 @@ impl Sessions {
         client.each_hidden_again(sql, &hides_text(at::TEXT), &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
-            // Sessions of others show nothing to whom they are none of.
+            // Sessions of others show nothing to a role that they are none of.
             if kind.is_empty() {
                 into.hidden += 1;
                 return;
             }
-            // One that just connects has no state yet: nobody is hidden, and no statement is executed.
+            // One that just connects has no state yet: no one is hidden, and no statement is executed.
             if kind == "client backend" && state.is_none() {
                 return;
             }
@@ -250,12 +255,12 @@ impl Sessions {
             session.state_age_s = row.f64(at::STATE_AGE);
             session.session_age_s = row.f64(at::SESSION_AGE);
             session.xmin_age = row.f64(at::XMIN_AGE);
-            if *has_ids {
-                session.statement = texts.get(session.query_id.as_str()).cloned();
-                unknown |= session.statement.is_none() && !session.query_id.is_empty();
-            } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
+            if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
                 session.statement =
                     Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| learned(text, new)).clone());
+            } else if *has_ids {
+                session.statement = texts.get(session.query_id.as_str()).cloned();
+                unknown |= session.statement.is_none() && !session.query_id.is_empty();
             }
         })?;
         if unknown {
@@ -278,17 +283,19 @@ impl Sessions {
         }
         let mut is_unknown = false;
         for (place, session) in into.sessions_mut().iter_mut().enumerate() {
+            let has_id = self.has_ids && !session.query_id.is_empty();
             if self.has_ids {
                 session.statement = self.texts.get(session.query_id.as_str()).cloned();
-                if session.statement.is_some() || session.query_id.is_empty() {
+                // One that waits for a table while its statement is analysed has no number yet.
+                if session.statement.is_some() || (!has_id && session.wait_class != "Lock") {
                     continue;
                 }
             }
             let Some(text) = looker.text(place) else {
-                is_unknown |= self.has_ids;
+                is_unknown |= has_id;
                 continue;
             };
-            let key = if self.has_ids { session.query_id.as_str() } else { text };
+            let key = if has_id { session.query_id.as_str() } else { text };
             session.statement =
                 Some(self.texts.entry(key.into()).or_insert_with(|| learned(text, &mut self.new)).clone());
         }
@@ -344,12 +351,12 @@ fn learned(text: &str, new: &mut Vec<(Arc<Text>, String)>) -> Arc<Text> {
     form
 }
 
-/// A statement as a session says it, in normal form.
+/// A statement as a session has it, in normal form.
 fn normal(text: &str) -> Arc<Text> {
     Arc::new(Text::of(cut(text, TEXT), Quotes::Standard, is_cut(text)))
 }
 
-/// Whether a text was cut, by the server (`track_activity_query_size`) or by us.
+/// Returns true if a text was cut, by the server (`track_activity_query_size`) or by us.
 pub fn is_cut(text: &str) -> bool {
     text.len() >= 1023 && matches!(text.len(), 1023 | 2047 | 4095..)
 }

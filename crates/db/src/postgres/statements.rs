@@ -36,6 +36,13 @@ const COLUMNS: &[Growing] = &[
         needs: Some("pg_stat_statements.track_planning"),
         is_count: false,
     },
+    Growing {
+        names: &["plans"],
+        place: db_statement::plans_per_s,
+        factor: 1.0,
+        needs: Some("pg_stat_statements.track_planning"),
+        is_count: false,
+    },
     growing(&["rows"], db_statement::rows_per_s, 1.0),
     growing(&["shared_blks_hit"], db_statement::cache_hits_per_s, 1.0),
     growing(&["shared_blks_read"], db_statement::cache_misses_per_s, 1.0),
@@ -65,7 +72,7 @@ const COLUMNS: &[Growing] = &[
     ),
 ];
 
-/// What shows statements of others.
+/// Hint: the privilege that shows statements of others.
 pub const HIDDEN: &str = "GRANT pg_monitor shows them";
 
 /// Statements at work.
@@ -76,7 +83,7 @@ pub struct Statements {
     texts: FxHashMap<Box<str>, Text>,
     seen: FxHashMap<Box<str>, Vec<Option<Number>>>,
     has_last: bool,
-    /// What statements took in the latest interval, until somebody takes it.
+    /// Statements of the latest interval with their cost, until they are taken.
     pub heavy: Option<Vec<Heavy>>,
     /// When texts may be asked for again.
     learn_from: Option<Micros>,

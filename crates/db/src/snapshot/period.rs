@@ -26,7 +26,7 @@ pub struct Period {
     pub end: Micros,
     /// Its rows.
     pub rows: Rows,
-    /// What makes some of its figures unknown: restarts and resets.
+    /// Restarts and resets that make some of its figures unknown.
     pub warnings: Vec<String>,
 }
 

@@ -90,7 +90,7 @@ impl Played {
         }
     }
 
-    /// What is of our own in a counter of the snapshot that answers, counted from before the first one.
+    /// Own amounts in the counters of the snapshot that answers, counted from before the first one.
     pub fn own(&self) -> Own {
         let [first, second] = &self.snapshots;
         let mut own = Own::default();

@@ -1,14 +1,16 @@
 //! MariaDB as it is installed.
 
 use std::{
+    ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use fenxi_load::schedule::Schedule;
+use fenxi_load::{engine::run, schedule::Schedule};
 use fenxi_model::{
     Rows,
-    catalog::{db, db_index, db_lock, db_session, db_setting, db_statement, db_table, db_wal, metric},
+    catalog::{db, db_index, db_lock, db_pool, db_session, db_setting, db_statement, db_table, db_wal, metric},
     statement::digest,
 };
 use fenxi_wire::{Dialect, Mode};
@@ -100,13 +102,11 @@ fn prepared_statements_are_seen_by_samples_and_it_is_told_that_no_digest_counts_
     let program = server.program("oltp_read_only", &[("tables", "1"), ("table_size", "1000")]);
     server.prepare(&program).unwrap();
     let mut observation = begin(&server.url("test"), 100).unwrap();
-    for _ in 0..4 {
-        server.run(
-            server.program("oltp_read_only", &[("tables", "1"), ("table_size", "1000")]),
-            Mode::Prepared,
-            Schedule::Closed,
-        );
-    }
+    // Threads of sessions are learned each second: they are there for longer.
+    let program = server.program("oltp_read_only", &[("tables", "1"), ("table_size", "1000")]);
+    let mut plan = server.plan(program, Mode::Prepared, Schedule::Closed);
+    plan.run.duration_s = 3.0;
+    run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     observation.go_on(1.2);
     let rows = observation.end();
     let told = notes(&rows);
@@ -193,6 +193,53 @@ pub fn a_queue_for_a_row_has_its_root(server: &Server) {
         let waited = (0..edges.n_rows()).filter_map(|row| edges.f64(row, db_lock::waited_s)).fold(0.0, f64::max);
         assert!((1.0..8.0).contains(&waited), "{waited}");
     });
+}
+
+#[test]
+fn the_queue_of_a_thread_pool_is_seen_and_is_no_network() {
+    let Some(server) = server(&[SCHEMA, "--thread-handling=pool-of-threads", "--thread-pool-size=1"]) else { return };
+    let ended = AtomicBool::new(false);
+    let observation = thread::scope(|scope| {
+        for _ in 0..6 {
+            let mut client = server.client("test");
+            let ended = &ended;
+            scope.spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    client.run("SELECT benchmark(20000, md5('a'))").unwrap();
+                }
+            });
+        }
+        let mut observation = begin(&server.url("test"), 5).unwrap();
+        // Our own statements wait in the queue, too: a look takes longer than a second, and much longer where CPUs are busy.
+        for _ in 0..30 {
+            observation.go_on(2.0);
+            let pools = observation.rows().of(&db_pool::TABLE);
+            if pools
+                .is_some_and(|pools| (0..pools.n_rows()).any(|row| pools.f64(row, db_pool::first_wait_s) > Some(0.0)))
+            {
+                break;
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+        observation
+    });
+    let rows = observation.end();
+    let pools = rows.of(&db_pool::TABLE).unwrap();
+    let most = |place| (0..pools.n_rows()).filter_map(|row| pools.f64(row, place)).fold(0.0, f64::max);
+    // One of six works, or a few where the pool takes one that works for long as stalled.
+    assert!((1.0..6.5).contains(&most(db_pool::clients_waiting)), "{} waited", most(db_pool::clients_waiting));
+    assert!(most(db_pool::first_wait_s) > 0.0);
+    assert_eq!((most(db_pool::size_limit), pools.str(0, db_pool::database)), (1.0, Some("thread pool")));
+    assert!(figures(&rows, db::round_trip_ms).is_empty(), "a ping waits in the pool");
+}
+
+#[test]
+fn without_a_thread_pool_none_is_seen() {
+    let Some(server) = server(&[SCHEMA]) else { return };
+    let mut observation = begin(&server.url("test"), 5).unwrap();
+    observation.go_on(1.5);
+    let rows = observation.end();
+    assert!(rows.of(&db_pool::TABLE).is_none_or(|pools| pools.n_rows() == 0));
 }
 
 #[test]
@@ -314,9 +361,8 @@ fn an_idle_server_looks_idle() {
     ] {
         let n_rows = rows.of(&db::TABLE).unwrap().n_rows();
         let all = amount(&rows, &db::TABLE, (db::dt, place), |_| true);
-        // A statement may be under way when statements are counted.
-        let most = if place.index() == db::statements_per_s.index() { 1.5 } else { 0.0 };
-        assert!(n_rows > 9 && all <= most, "{place:?}: {:?}", figures(&rows, place));
+        let each = || (0..n_rows).map(|row| rows.of(&db::TABLE).unwrap().f64(row, place)).collect::<Vec<_>>();
+        assert!(n_rows > 9 && all == 0.0, "{place:?}: {all} of {:?}", each());
     }
     assert!(figures(&rows, db::sessions).iter().all(|sessions| *sessions == 0.0));
     let metrics = rows.of(&metric::TABLE).unwrap();
@@ -379,11 +425,17 @@ fn a_server_that_becomes_read_only_has_changed_its_role() {
     // There are no statistics of statements, but sessions that were seen in them.
     let sessions = rows.of(&db_session::TABLE).unwrap();
     let seen = (0..sessions.n_rows()).filter_map(|row| sessions.str(row, db_session::statement));
-    assert_eq!(seen.collect::<std::collections::BTreeSet<_>>(), ["select sleep(?), ?"].into());
+    let seen: std::collections::BTreeSet<_> = seen.collect();
+    // Each of the short ones may have been under way at a look.
+    assert!(seen.contains("select sleep(?), ?"), "{seen:?}");
+    assert!(seen.iter().all(|text| ["select sleep(?), ?", "select * from a where id = ?"].contains(text)), "{seen:?}");
     // MariaDB counts what a session did in userstat when the statement ends.
     let indexes = rows.of(&db_index::TABLE).unwrap();
     let of_a = |row: usize| indexes.str(row, db_index::relation) == Some("test.a");
-    assert_eq!(amount(&rows, &db_index::TABLE, (db_index::dt, db_index::entries_read_per_s), of_a).round(), 10.0);
+    let read = amount(&rows, &db_index::TABLE, (db_index::dt, db_index::entries_read_per_s), of_a).round();
+    // The plan of one that was seen is looked at, for which the optimizer reads the row.
+    let looked = f64::from(u8::from(seen.contains("select * from a where id = ?")));
+    assert!((10.0..=10.0 + looked).contains(&read), "{read}, {seen:?}");
     let settings = rows.of(&db_setting::TABLE).unwrap();
     let started = places(&rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("started"));
     assert_eq!(started.len(), 1);

@@ -266,3 +266,19 @@ fn plans_of_mariadb_that_change_are_named_with_the_relation() {
         assert!(all.iter().all(|told| told.starts_with("orders: index lookup")), "{schema}: {all:?}");
     }
 }
+
+#[test]
+fn a_variable_that_holds_for_new_sessions_changes_a_plan_of_mariadb() {
+    let Some(server) = Server::mariadb() else { return skipped("MariaDB", "it is not installed") };
+    mariadb(&server, "switch");
+    let sql =
+        "SELECT count(v) FROM orders WHERE customer IN (SELECT customer FROM orders WHERE id BETWEEN 2000 AND 2010)";
+    let rows = observed(&server, "switch", sql, |client| {
+        client.run("SET GLOBAL optimizer_switch = 'semijoin=off,materialization=off'").unwrap();
+    });
+    let told = change(&rows, "select count(v)");
+    assert!(told.contains("orders") && told.contains(" → "), "{told}");
+    // Before it nothing changed.
+    let all = plans(&rows, "select count(v)");
+    assert_eq!(all.iter().filter(|(_, change)| change.is_some()).count(), 1, "{all:?}");
+}

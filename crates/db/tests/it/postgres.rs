@@ -179,6 +179,29 @@ fn a_busy_server_shows_its_cpu_by_the_kernel() {
 }
 
 #[test]
+fn a_prepared_transaction_that_holds_a_lock_is_no_session() {
+    let Some(server) = Server::postgres_with(&["-c", "max_prepared_transactions=2"]) else {
+        return skipped("PostgreSQL", "it is not installed");
+    };
+    let mut holder = server.client("postgres");
+    for sql in ["CREATE TABLE a (id int PRIMARY KEY)", "INSERT INTO a VALUES (1)", "BEGIN", "DELETE FROM a"] {
+        holder.run(sql).unwrap();
+    }
+    holder.run("PREPARE TRANSACTION 'transfer 7'").unwrap();
+    let mut observation = begin(&server.url("postgres"), 20).unwrap();
+    let rows = thread::scope(|scope| {
+        let mut client = server.client("postgres");
+        scope.spawn(move || client.run("UPDATE a SET id = 2").unwrap());
+        observation.go_on(2.2);
+        holder.run("COMMIT PREPARED 'transfer 7'").unwrap();
+        observation.end()
+    });
+    let edges = rows.of(&db_lock::TABLE).unwrap();
+    assert_eq!((edges.i64(0, db_lock::blocker), edges.i64(0, db_lock::root)), (Some(0), Some(0)));
+    assert_eq!(edges.str(0, db_lock::blocker_state), Some("prepared as transfer 7"));
+}
+
+#[test]
 fn a_queue_for_a_row_has_its_root_and_its_edges() {
     let Some(server) = server() else { return };
     let mut holder = server.client("postgres");

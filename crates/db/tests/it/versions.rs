@@ -63,7 +63,7 @@ fn saved_answers_of_every_version_are_read_alike() {
     });
 }
 
-/// Does something with a server of a version: one that was fetched, or the system's own. Says so where there is none.
+/// Does something with a server of a version: one that was fetched, or the system's own. Reports it where there is none.
 pub fn of_version(version: u32, more: &[&str], with: &mut dyn FnMut(&Server)) {
     match fetched(version) {
         Some(programs) => {

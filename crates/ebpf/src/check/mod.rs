@@ -18,28 +18,28 @@ static CHECK: Compiled = compiled!("check");
 /// One thing that a kernel may have or let us do.
 #[derive(Clone, Debug)]
 pub struct Ability {
-    /// What it is.
+    /// Name of the ability.
     pub name: &'static str,
     /// Why it is not there; None: it is.
     pub refused: Option<String>,
-    /// What is lost without it.
+    /// Loss without it.
     pub lost: String,
 }
 
-/// Whether an observer works here.
+/// Result of checking an observer on this machine.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// Name of its source.
     pub observer: &'static str,
-    /// What it observes.
+    /// Summary of what it observes.
     pub summary: &'static str,
     /// Why it cannot observe; None: it can.
     pub refused: Option<String>,
-    /// What it cannot see, where it works.
+    /// Blind spots, where it works.
     pub notes: Vec<String>,
 }
 
-/// What this kernel has of what observers use.
+/// Detects which kernel features that observers use are available.
 pub fn abilities() -> Vec<Ability> {
     let missing = missing_capabilities();
     let refused = (!missing.is_empty()).then(|| format!("this process lacks {}", missing.join(" and ")));

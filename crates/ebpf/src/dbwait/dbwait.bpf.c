@@ -3,7 +3,7 @@
  * event is read that the process has in its memory. Time off a CPU is the event's until the process is woken, then the run
  * queue's; the rest is time on a CPU.
  */
-#include "common.h"
+#include "unwind.h"
 
 /* Powers of two of nanoseconds that are told apart; mod.rs knows how many. */
 #define POWERS 40
@@ -27,11 +27,11 @@ struct key {
 	/* Numbers of the kind of process and of its state. */
 	u32 kind;
 	u32 state;
-	/* Of the stack where it left the CPU; 0: not asked for. */
-	s32 stack;
-	s32 user_stack;
 	/* For stacks only: their functions are looked up in it. */
 	u32 pid;
+	/* Of the stacks where it left the CPU; 0: not asked for. */
+	u64 stack;
+	u64 user_stack;
 	u64 query_id;
 };
 
@@ -90,13 +90,7 @@ struct {
 /* Whether stacks are kept. */
 const volatile u32 with_stacks = 0;
 
-#define DEPTH 64
-struct {
-	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
-	__uint(max_entries, 16384);
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, DEPTH * sizeof(u64));
-} stacks SEC(".maps");
+STACK_MAP(stacks);
 
 static __always_inline struct backend *backend_of(u32 pid)
 {
@@ -195,10 +189,9 @@ static __always_inline void leave(void *ctx, struct backend *b, struct task_stru
 	}
 	b->key.what = OFF_CPU;
 	if (with_stacks) {
-		b->key.stack = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP);
-		b->key.user_stack = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP | BPF_F_USER_STACK);
-		if (b->key.stack < 0 || b->key.user_stack < 0)
-			lose(LOST_STACK);
+		meet(task->tgid);
+		b->key.stack = keep_stack(ctx, &stacks, WALKER_TRACED, 0);
+		b->key.user_stack = keep_stack(ctx, &stacks, WALKER_TRACED, BPF_F_USER_STACK);
 		b->key.pid = task->tgid;
 	}
 	/* What was interrupted goes on. */

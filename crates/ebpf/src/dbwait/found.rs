@@ -12,13 +12,12 @@ use fenxi_procfs::{
     stat,
 };
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::Dbwait;
-use crate::{EbpfError, querystat::name_of};
+use crate::{EbpfError, kernel::now_ns, querystat::name_of};
 
-/// `struct key` without stacks and process: server, what, event, kind, state, two stacks, process, statement.
-pub(super) const KEY: usize = 40;
+/// `struct key`: server, what, event, kind, state, process, two stacks, statement.
+pub(super) const KEY: usize = 48;
 /// `struct server`.
 const SERVER: usize = 40;
 /// `struct backend`.
@@ -39,12 +38,6 @@ pub(super) struct Found {
     pub events: Events,
     program: Program,
     place: u32,
-}
-
-/// Nanoseconds of the clock that programs read.
-pub(super) fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
 /// First processes of the servers that run and are wanted, each with the processes of it that are.
@@ -136,9 +129,10 @@ impl Found {
         let what = if waits.is_some() { OFF_CPU } else { 0 };
         let backend = waits.copied().unwrap_or_default();
         let kind = backend.kind | if backend.leader.is_some() { HAS_LEADER } else { 0 };
-        for number in [self.place, what, backend.word, kind, backend.state, 0, 0, 0] {
+        for number in [self.place, what, backend.word, kind, backend.state, 0] {
             value.extend(number.to_ne_bytes());
         }
+        value.extend([0; 16]);
         value.extend(backend.query_id.to_ne_bytes());
         value.resize(BACKEND, 0);
         value

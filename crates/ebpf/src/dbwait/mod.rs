@@ -17,6 +17,7 @@ use crate::{
     error::live_only,
     observer::{PID, option, top},
     observing::Observing,
+    unwind,
 };
 
 static OBJECT: Compiled = compiled!("dbwait");
@@ -83,7 +84,7 @@ const OPTIONS: &[Opt] = &[
 pub struct Dbwait {
     /// First processes of servers, or sessions; empty: all servers.
     pub pids: Vec<u32>,
-    /// Whether stacks are kept.
+    /// True if stacks are kept.
     pub stacks: bool,
 }
 
@@ -111,14 +112,25 @@ impl Source for Dbwait {
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         live_only(root)?;
         let attach = |loaded: &mut Loaded| loaded.attach_where(|program| program != COUNT_OPEN);
-        let set = |loader: &mut crate::Loader| {
-            if self.stacks {
-                return loader.set("with_stacks", 1_u32);
-            }
-            // Nothing is put there; maps without room are refused.
-            loader.room("stacks", 1)
+        let begin = |with_tables: bool| {
+            let set = |loader: &mut crate::Loader| {
+                unwind::set(loader, with_tables)?;
+                if self.stacks {
+                    loader.set("with_stacks", 1_u32)?;
+                    return loader.room("stacks", 16384);
+                }
+                loader.leave_out(|program| program == "met_anew");
+                // Nothing is put there; maps without room are refused.
+                loader.room("stacks", 1)
+            };
+            Observing::begin(SPEC.name, OBJECT, &Tracked::All, set, attach)
         };
-        let observing = Observing::begin(SPEC.name, OBJECT, &Tracked::All, set, attach)?;
-        Ok(Box::new(Observed::begin(self.clone(), observing)?))
+        let (observing, unwinder, refused) = match self.stacks {
+            true => unwind::begin(begin)?,
+            false => (begin(false)?, None, None),
+        };
+        let mut observed = Observed::begin(self.clone(), observing, unwinder)?;
+        observed.notes.extend(refused);
+        Ok(Box::new(observed))
     }
 }

@@ -17,10 +17,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     COUNT_OPEN, Dbwait,
-    found::{BACKEND, Found, HAS_LEADER, KEY, OFF_CPU, SINCE, now_ns, wanted},
+    found::{BACKEND, Found, HAS_LEADER, KEY, OFF_CPU, SINCE, wanted},
     stacks::Stacks,
 };
-use crate::{EbpfError, buckets, bytes::Bytes, drain::Drain, observing::Observing};
+use crate::{EbpfError, buckets, bytes::Bytes, drain::Drain, kernel::now_ns, observing::Observing, unwind::Unwinder};
 
 /// Of `POWERS` in C.
 const POWERS: usize = 40;
@@ -45,18 +45,18 @@ struct Key {
     word: u32,
     kind: u32,
     state: u32,
-    stack: i32,
-    user_stack: i32,
     pid: u32,
+    stack: u64,
+    user_stack: u64,
     query_id: i64,
 }
 
 impl Key {
     fn read(bytes: &[u8]) -> Key {
         let mut at = Bytes(bytes);
-        let [server, what, word, kind, state, stack, user_stack, pid] = std::array::from_fn(|_| at.u32());
-        let (stack, user_stack) = (stack.cast_signed(), user_stack.cast_signed());
-        Key { server, what, word, kind, state, stack, user_stack, pid, query_id: at.u64().cast_signed() }
+        let [server, what, word, kind, state, pid] = std::array::from_fn(|_| at.u32());
+        let (stack, user_stack) = (at.u64(), at.u64());
+        Key { server, what, word, kind, state, pid, stack, user_stack, query_id: at.u64().cast_signed() }
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Observed {
     /// Time of waits that go on which earlier intervals have already.
     ahead: FxHashMap<Key, u64>,
     stacks: Option<Stacks>,
-    notes: Vec<String>,
+    pub notes: Vec<String>,
     looked: u64,
 }
 
@@ -118,10 +118,10 @@ impl Observed {
     ///
     /// # Errors
     /// When one that was asked for is not there or cannot be observed.
-    pub fn begin(what: Dbwait, observing: Observing) -> Result<Observed, EbpfError> {
+    pub fn begin(what: Dbwait, observing: Observing, unwinder: Option<Unwinder>) -> Result<Observed, EbpfError> {
         let waited = Drain::new("waited", observing.map("waited")?)?;
         let backends = observing.map("backends")?;
-        let stacks = if what.stacks { Some(Stacks::new(observing.map("stacks")?)) } else { None };
+        let stacks = if what.stacks { Some(Stacks::new(&observing, unwinder)?) } else { None };
         let mut observed = Observed {
             what,
             observing,
@@ -319,7 +319,7 @@ impl Collector for Observed {
         self.put(&waits, tick, rows);
         self.put_statements(&spent, tick, rows);
         if let Some(mut stacks) = self.stacks.take() {
-            stacks.turn();
+            stacks.turn(tick, rows)?;
             for (key, spent) in spent.iter().filter(|(key, _)| key.pid != 0 && tick.dt.is_some()) {
                 let Some(wait) = self.wait(key).filter(|wait| wait.activity != activity::IDLE) else { continue };
                 let event = format!("{}:{}", wait.class, wait.event);

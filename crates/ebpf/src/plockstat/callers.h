@@ -1,6 +1,6 @@
 /* Who called: return addresses that stand on a thread's user stack. Most programs and libraries are built without frame
    pointers, and what the kernel walks then misses those who matter, so the stack is searched for addresses of code that
-   come right after a call. */
+   come right after a call. Only where no unwind tables are there (unwind.h). */
 #pragma once
 #include "common.h"
 

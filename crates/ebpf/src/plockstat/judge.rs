@@ -26,9 +26,9 @@ impl Kind {
 pub(super) struct Judged {
     /// As `lock.event` has it.
     pub event: &'static str,
-    /// Whether it is a lock; else a wait for something to happen.
+    /// True if it is a lock; else a wait for something to happen.
     pub is_lock: bool,
-    /// Whether the lock is one of malloc's.
+    /// True if the lock is one of malloc's.
     pub malloc: bool,
     /// Place of the caller in the frames; None: no caller is known beyond the lock's own functions.
     pub caller: Option<usize>,

@@ -14,7 +14,7 @@ use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 
 use self::judge::{Judged, Kind, judge};
 use crate::{
-    Loaded, Meanwhile, Observer, Tracked, Way,
+    Loaded, Loader, Meanwhile, Observer, Tracked, Way,
     bpf::{Compiled, compiled},
     buckets,
     bytes::Bytes,
@@ -23,6 +23,7 @@ use crate::{
     observing::Observing,
     sums::Added,
     symbols::{Frame, Symbols, Watched},
+    unwind,
 };
 
 static OBJECT: Compiled = compiled!("plockstat");
@@ -69,9 +70,9 @@ const OPTIONS: &[Opt] = &[
 pub struct Plockstat {
     /// The processes observed.
     pub tracked: Tracked,
-    /// Whether all acquisitions are observed, and how long locks are held: it costs the observed programs time at each.
+    /// True if all acquisitions are observed, and how long locks are held: it costs the observed programs time at each.
     pub holds: bool,
-    /// Whether waits that are for no lock (conditions, joins, semaphores) are shown, too.
+    /// True if waits that are for no lock (conditions, joins, semaphores) are shown, too.
     pub all_waits: bool,
 }
 
@@ -88,16 +89,21 @@ source!(Plockstat, |options| {
 impl Plockstat {
     fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let mut notes = Vec::new();
-        let attach = |loaded: &mut Loaded| {
+        let mut attach = |loaded: &mut Loaded| {
             loaded.attach()?;
             if self.holds {
                 notes = holds::attach(loaded, &self.tracked)?;
             }
             Ok(())
         };
-        let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, |_| Ok(()), attach)?;
+        let begin = |with_tables: bool| {
+            let set = |loader: &mut Loader| unwind::set(loader, with_tables);
+            Observing::begin(SPEC.name, OBJECT, &self.tracked, set, &mut attach)
+        };
+        let (observing, unwinder, refused) = unwind::begin(begin)?;
+        notes.extend(refused);
         let locks = Drain::new("locks", observing.map("locks")?)?;
-        let watched = Watched::new(observing.map("met")?)?;
+        let watched = Watched::new(observing.map("met")?, unwinder)?;
         Ok(Box::new(Observed { locks, watched, observing, notes, all_waits: self.all_waits, advised: false }))
     }
 }
@@ -214,6 +220,7 @@ impl Collector for Observed {
             }
             put(&lines, tick, rows);
         }
+        self.watched.report(SPEC.name, tick, rows)?;
         Ok(self.observing.report(tick, rows)?)
     }
 }

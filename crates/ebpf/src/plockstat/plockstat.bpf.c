@@ -1,7 +1,7 @@
 /* Locks of user programs: waits for them (futex), and on request every one taken and how long it was held (uprobes). */
 #include "follow.h"
 #include "callers.h"
-#include "met.h"
+#include "unwind.h"
 
 /* What a wait was for, by its arguments; crates/ebpf/src/plockstat/kinds.rs has the same order. */
 enum kind {
@@ -161,6 +161,18 @@ struct {
 	__type(value, struct held);
 } held SEC(".maps");
 
+/* Where the thread is, and its callers, by unwinding; false: that cannot be done. */
+static __always_inline bool unwound(u64 *into)
+{
+	u32 i, walker = WALKER_TRACED;
+	struct walk *w = bpf_map_lookup_elem(&walks, &walker);
+	if (!w || !walk_user(w, bpf_get_current_task_btf()))
+		return false;
+	for (i = 0; i <= CALLERS; i++)
+		into[i] = i < w->n ? w->stack.addresses[i] : 0;
+	return true;
+}
+
 SEC("tracepoint/syscalls/sys_exit_futex")
 int exit_futex(struct trace_event_raw_sys_exit *ctx)
 {
@@ -185,9 +197,11 @@ int exit_futex(struct trace_event_raw_sys_exit *ctx)
 	mine = bpf_map_lookup_elem(&held, &taken);
 	if (mine)
 		mine->since = now;
-	regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	key.callers[0] = BPF_CORE_READ(regs, ip);
-	callers(BPF_CORE_READ(regs, sp), key.callers + 1);
+	if (!with_tables || !unwound(key.callers)) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		key.callers[0] = BPF_CORE_READ(regs, ip);
+		callers(BPF_CORE_READ(regs, sp), key.callers + 1);
+	}
 	add(&key, elapsed);
 	return 0;
 }

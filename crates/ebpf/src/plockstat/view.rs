@@ -76,6 +76,10 @@ impl Observed for Plockstat {
         if let Some(rows) = frame.rows.of(&c::TABLE) {
             for row in 0..rows.n_rows() {
                 let event = rows.str(row, c::event).unwrap_or("");
+                // The kernel's own are those of `trace contention`.
+                if event.starts_with(crate::contention::KERNEL) {
+                    continue;
+                }
                 if !self.kinds.contains_key(event) {
                     self.kinds.insert(event.to_owned(), Groups::new(&GROUPING));
                 }

@@ -64,7 +64,7 @@ const OPTIONS: &[Opt] = &[
 pub struct Procsystime {
     /// Whose.
     pub tracked: Tracked,
-    /// Whether threads are distinguished: `pid` is then the thread's number.
+    /// True if threads are distinguished: `pid` is then the thread's number.
     pub by_thread: bool,
 }
 

@@ -1,5 +1,8 @@
 //! `profile`: stacks sampled on the CPUs by a timer; optionally off-CPU stacks.
 
+mod always;
+mod few;
+mod python;
 mod view;
 
 use std::time::Duration;
@@ -9,6 +12,11 @@ use fenxi_source::{Collector, Opt, Root, SourceError, Spec, Takes, Tick};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustc_hash::FxHashMap;
 
+pub use self::always::{ALWAYS, Always};
+use self::{
+    few::{Line, few},
+    python::Functions,
+};
 use crate::{
     EbpfError, Loaded, Loader, Meanwhile, Observer, Tracked, Way,
     bpf::{Compiled, compiled},
@@ -18,11 +26,15 @@ use crate::{
     observer::{PID, option, source, spec},
     observing::Observing,
     perf,
-    symbols::Watched,
+    symbols::{NOT_READ, Symbols, Watched},
+    unwind::{self, Bounds},
 };
 
 static OBJECT: Compiled = compiled!("profile");
-static SPEC: Spec = spec("profile", "stacks of what runs on the CPUs, 97 times a second on each (eBPF)", &[&c::TABLE]);
+static SPEC: Spec = Spec {
+    default: true,
+    ..spec("profile", "stacks of what runs on the CPUs, 19 times a second; asked for, 97 times (eBPF)", &[&c::TABLE])
+};
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
@@ -35,9 +47,10 @@ Functions are sorted by self time (samples in which they ran themselves), until
 they cover 95 % of all samples. %WITH CALLEES is inclusive: it adds samples in
 functions that they called. Kernel frames end with _[k].
 
-User stacks are complete for programs compiled with frame pointers, truncated
-for others. JIT-compiled languages need a perf map: node --perf-basic-prof,
-java with perf-map-agent, python3.12 -X perf.
+User stacks are unwound by .eh_frame (x86-64), which needs no frame pointers,
+and in code without it by frame pointers. Functions of CPython 3.9 to 3.14 are
+named as they run. JIT-compiled languages need a perf map:
+node --perf-basic-prof, java with perf-map-agent.
 
 Examples:
   fenxi trace profile -- make                  CPU profile of make
@@ -75,28 +88,46 @@ pub struct Profile {
     pub tracked: Tracked,
     /// Samples per second on each CPU. A number that divides no other clock does not beat with it.
     pub frequency: u32,
-    /// Whether waits are taken, too.
+    /// True if waits are taken, too.
     pub off_cpu: bool,
+    /// True if it is to cost little, whatever the machine does ([`ALWAYS`]): short-lived programs and the rarest stacks are not
+    /// shown whole.
+    pub light: bool,
 }
 
 impl Profile {
     /// Every process, on CPUs only.
-    pub const ALL: Profile = Profile { tracked: Tracked::All, frequency: 97, off_cpu: false };
+    pub const ALL: Profile = Profile { tracked: Tracked::All, frequency: 97, off_cpu: false, light: false };
 }
 
 source!(Profile, |options| {
     let frequency = u32::try_from(options.number("frequency")).unwrap_or(u32::MAX);
-    Profile { tracked: Tracked::by(options), frequency, off_cpu: options.is_given("off-cpu") }
+    Profile { tracked: Tracked::by(options), frequency, off_cpu: options.is_given("off-cpu"), light: false }
 });
 
 impl Profile {
     fn observe(&self, _: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        let set = |loader: &mut Loader| {
+        let set = |loader: &mut Loader, with_tables: bool| {
+            unwind::set(loader, with_tables)?;
             // Different stacks in one interval: of more CPUs there are more.
-            let stacks = 4096 * kernel::n_cpus().clamp(2, 16);
+            let stacks = if self.light { 512 } else { 4096 } * kernel::n_cpus().clamp(2, 16);
             for map in ["stacks_0", "stacks_1"] {
                 loader.room(map, stacks)?;
             }
+            if self.light {
+                loader.set("met_after", MET_AFTER)?;
+                // Costs at each start of a program; a sample shows as well that a process has begun another one.
+                loader.leave_out(|program| program == "met_anew");
+                for map in ["places_0", "places_1"] {
+                    loader.room(map, stacks)?;
+                }
+                if with_tables {
+                    loader.room("mappings", 16_384)?;
+                }
+            }
+            let (pythons, codes) = if self.light { (1024, 4096) } else { (8192, 16_384) };
+            loader.room("pythons", if with_tables { pythons } else { 1 })?;
+            loader.room("python_codes", if with_tables { codes } else { 1 })?;
             if self.off_cpu {
                 return loader.room("wait_stacks", 2 * stacks);
             }
@@ -109,25 +140,41 @@ impl Profile {
             loaded.attach()?;
             sample(loaded, self.frequency.max(1))
         };
-        let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)?;
+        let bounds = || if self.light { Bounds::narrow() } else { Bounds::WIDE };
+        let begin = |with_tables: bool| {
+            let set = |loader: &mut Loader| set(loader, with_tables);
+            Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)
+        };
+        let (observing, unwinder, refused) = unwind::begin_within(bounds(), begin)?;
         let sides = [Side::new(&observing, 0)?, Side::new(&observing, 1)?];
         let waits = match self.off_cpu {
             true => Some(Drain::new("wait_places", observing.map("wait_places")?)?),
             false => None,
         };
-        let watched = Watched::new(observing.map("met")?)?;
+        let known = observing.map("known")?;
+        // One that there was no time to read is met anew.
+        let later = move |pid: u32| _ = known.delete(&pid.to_ne_bytes());
+        let symbols = if self.light { Symbols::bounded() } else { Symbols::new() };
+        let watched = Watched::with(symbols, observing.map("met")?, unwinder, later)?;
+        let functions = Functions::new(observing.map("python_codes")?);
         Ok(Box::new(Observed {
             which: observing.map("side")?,
             wait_stacks: observing.map("wait_stacks")?,
             observing,
+            refused,
             sides,
             writing: 0,
             waits,
             period_s: 1.0 / f64::from(self.frequency.max(1)),
-            folded: Folded { watched, ended: 0, is_reported: false },
+            light: self.light,
+            left_out_reported: false,
+            folded: Folded { watched, functions, ended: 0, is_reported: self.light },
         }))
     }
 }
+
+/// Samples of a process after which a light profile reads it: what ran for less than about a tenth of a second has no names.
+const MET_AFTER: u32 = 3;
 
 /// Lets a clock call the program on every CPU.
 fn sample(loaded: &mut Loaded, frequency: u32) -> Result<(), EbpfError> {
@@ -158,6 +205,8 @@ impl Side {
 
 struct Observed {
     observing: Observing,
+    /// Why stacks are followed by frame pointers only; reported once.
+    refused: Option<String>,
     sides: [Side; 2],
     /// Switches the side to which the programs write.
     which: MapHandle,
@@ -166,6 +215,8 @@ struct Observed {
     /// `struct sum`: times, nanoseconds.
     waits: Option<Drain<2>>,
     period_s: f64,
+    light: bool,
+    left_out_reported: bool,
     folded: Folded,
 }
 
@@ -191,16 +242,25 @@ impl Observed {
         side.stacks.added(|added| {
             stacks.insert(Bytes(added.key).u64(), addresses(added.sums[0], added.rest));
         })?;
-        let (folded, period_s) = (&mut self.folded, self.period_s);
+        let mut places: Vec<(Place, u64)> = Vec::new();
         side.places.added(|added| {
             // What is read first was seen before the recording began.
             if tick.dt.is_some() {
-                let place = Place::of(added.key);
-                let stack = folded.stack(&place, |key| stacks.get(&key).cloned().unwrap_or_default());
-                let samples = added.sums[0] as f64;
-                row(rows, tick, &place, &stack, "on-cpu", samples, samples * period_s);
+                places.push((Place::of(added.key), added.sums[0]));
             }
-        })
+        })?;
+        // Those with most samples are named first, as there may be no time for all.
+        places.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
+        let (folded, period_s) = (&mut self.folded, self.period_s);
+        let lines = places.into_iter().map(|(place, samples)| {
+            let stack = folded.stack(&place, |key| stacks.get(&key).cloned().unwrap_or_default());
+            Line { comm: Some(place.comm), pid: Some(place.pid), stack, samples: samples as f64 }
+        });
+        let lines: Vec<Line> = if self.light { few(lines, MOST_STACKS) } else { lines.collect() };
+        for line in &lines {
+            row(rows, tick, line, "on-cpu", line.samples * period_s);
+        }
+        Ok(())
     }
 
     /// A row for each place where threads waited.
@@ -211,8 +271,9 @@ impl Observed {
             if tick.dt.is_some() {
                 let place = Place::of(added.key);
                 let stack = folded.stack(&place, |key| kept(stacks, key));
-                let [times, ns] = added.sums.map(|sum| sum as f64);
-                row(rows, tick, &place, &stack, "off-cpu", times, ns / 1e9);
+                let [samples, ns] = added.sums.map(|sum| sum as f64);
+                let line = Line { comm: Some(place.comm), pid: Some(place.pid), stack, samples };
+                row(rows, tick, &line, "off-cpu", ns / 1e9);
             }
         })
     }
@@ -248,17 +309,35 @@ impl Collector for Observed {
             );
             rows.note(SPEC.name, None, &text);
         }
+        if let Some(why) = self.refused.take() {
+            rows.note(SPEC.name, None, &why);
+        }
+        let left_out = self.folded.watched.symbols().left_out();
+        if let Some(file) = left_out.first().filter(|_| !std::mem::replace(&mut self.left_out_reported, true)) {
+            let text = format!(
+                "functions of `{file}`, and of other files with as many, are not named; `--source +profile` names them"
+            );
+            rows.note(SPEC.name, None, &text);
+        }
+        self.folded.watched.report(SPEC.name, tick, rows)?;
         Ok(self.observing.report(tick, rows)?)
+    }
+
+    fn cpu_of_threads(&self) -> f64 {
+        self.folded.watched.cpu_of_threads()
     }
 }
 
-fn row(rows: &mut Rows, tick: Tick, place: &Place, stack: &str, event: &str, samples: f64, time_s: f64) {
+/// Stacks of an interval that a light profile keeps whole.
+const MOST_STACKS: usize = 100;
+
+fn row(rows: &mut Rows, tick: Tick, line: &Line, event: &str, time_s: f64) {
     let mut row = rows.row(&c::TABLE, tick.t, tick.dt);
-    row.str(c::comm, place.comm.as_str());
-    row.i64(c::pid, i64::from(place.pid));
-    row.str(c::stack, stack);
+    row.str(c::comm, line.comm.as_deref());
+    row.i64(c::pid, line.pid.map(i64::from));
+    row.str(c::stack, line.stack.as_str());
     row.str(c::event, event);
-    row.f64(c::samples, samples);
+    row.f64(c::samples, line.samples);
     row.f64(c::time_s, time_s);
 }
 
@@ -268,6 +347,7 @@ const ENDED: &str = "[program ended]";
 /// Stacks as texts.
 struct Folded {
     watched: Watched,
+    functions: Functions,
     /// Stacks of programs of which nothing could be read any more.
     ended: u64,
     is_reported: bool,
@@ -285,20 +365,30 @@ impl Folded {
                 frames.push(format!("{function}_[k]"));
             }
         }
-        for (n, address) in addresses(place.user).into_iter().enumerate() {
+        let mut user = addresses(place.user);
+        let python = self.functions.take(&mut user);
+        let mut native: Vec<String> = Vec::new();
+        for (n, address) in user.into_iter().enumerate() {
             // All but the innermost are where calls return to.
             let address = if n > 0 { address.saturating_sub(1) } else { address };
             let function = symbols.resolve(place.pid, address).function;
-            if symbols.had_ended(place.pid) {
+            let unread = if symbols.had_ended(place.pid) {
                 self.ended += 1;
-                frames.push(ENDED.to_owned());
+                Some(ENDED)
+            } else {
+                Some(NOT_READ).filter(|unread| &*function == *unread)
+            };
+            if let Some(unread) = unread {
+                // Functions of Python have their names all the same.
+                native.extend(python.is_empty().then(|| unread.to_owned()));
                 break;
             }
             // Code without frame pointers leads into nowhere, often for many frames: one shows as much.
-            if !(is_nowhere(&function) && frames.last().is_some_and(|last| is_nowhere(last))) {
-                frames.push(function.replace(';', ":"));
+            if !(is_nowhere(&function) && native.last().is_some_and(|last| is_nowhere(last))) {
+                native.push(function.replace(';', ":"));
             }
         }
+        frames.extend(python.among(native));
         if frames.is_empty() {
             frames.push("[no stack]".to_owned());
         }
@@ -326,7 +416,7 @@ fn addresses(size: u64, words: &[u8]) -> Vec<u64> {
 }
 
 /// The addresses of a stack of the map.
-fn kept(stacks: &MapHandle, key: u64) -> Vec<u64> {
+pub(crate) fn kept(stacks: &MapHandle, key: u64) -> Vec<u64> {
     if key == 0 {
         return Vec::new();
     }

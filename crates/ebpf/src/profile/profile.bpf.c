@@ -1,19 +1,14 @@
 /* Stacks: what runs on the CPUs, sampled by a clock; what waits off them, and how long. */
 #include "follow.h"
-#include "met.h"
+/* Frames of Python of a stack. */
+#define PYTHON_DEPTH 128
+#include "unwind.h"
 
 /* Waits shorter than this are not taken (their stacks cost more than they show). */
 const volatile u64 least_wait_ns = 1000;
 
 /* Of the kernel's interface. */
 #define PF_KTHREAD 0x00200000
-
-#define DEPTH 127
-/* A stack: how many bytes of addresses, and these, the innermost first. */
-struct stack {
-	u64 size;
-	u64 addresses[DEPTH];
-};
 
 struct place {
 	u32 tgid;
@@ -37,14 +32,6 @@ struct {
 	__type(value, u32);
 } side SEC(".maps");
 
-/* Stacks by a hash of their addresses. (A map of the kernel's own kind for stacks loses those that fall on the same
- * place as another: a fiftieth of them when it is a twentieth full.) Room is set before loading. */
-#define STACK_MAP(name) struct { \
-	__uint(type, BPF_MAP_TYPE_HASH); \
-	__uint(max_entries, 8192); \
-	__type(key, u64); \
-	__type(value, struct stack); \
-} name SEC(".maps")
 STACK_MAP(stacks_0);
 STACK_MAP(stacks_1);
 
@@ -56,15 +43,6 @@ STACK_MAP(stacks_1);
 } name SEC(".maps")
 PLACE_MAP(places_0);
 PLACE_MAP(places_1);
-
-/* Where a stack is walked to before it is kept; one for each program, as one may interrupt the other. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, u32);
-	__type(value, struct stack);
-} walked SEC(".maps");
-enum walker { WALKER_ON_CPU, WALKER_OFF_CPU };
 
 /* Samples of idle CPUs, which have no stack worth showing. */
 struct {
@@ -97,40 +75,10 @@ static __always_inline u32 writing_side(void)
 	return which ? *which & 1 : 0;
 }
 
-/* Keeps the current thread's stack, as seen from `context`, and gives its key. */
-static __always_inline u64 keep(void *context, void *stacks, u32 walker, u64 flags)
-{
-	struct stack *stack = bpf_map_lookup_elem(&walked, &walker);
-	/* Steps of FNV-1a, over words. */
-	u64 key = 0xcbf29ce484222325ULL;
-	long size;
-	u32 i, n;
-
-	if (!stack)
-		return 0;
-	size = bpf_get_stack(context, stack->addresses, sizeof(stack->addresses), flags);
-	if (size <= 0)
-		return 0;
-	stack->size = size;
-	n = size / sizeof(u64);
-	for (i = 0; i < DEPTH; i++) {
-		if (i >= n)
-			break;
-		key = (key ^ stack->addresses[i]) * 0x100000001b3ULL;
-	}
-	key |= 1;
-	size = bpf_map_update_elem(stacks, &key, stack, BPF_NOEXIST);
-	if (size && size != -EEXIST) {
-		lose(LOST_STACK);
-		return 0;
-	}
-	return key;
-}
-
 static __always_inline void walk(void *context, struct place *place, void *stacks, u32 walker, bool has_user)
 {
-	place->kernel = keep(context, stacks, walker, 0);
-	place->user = has_user ? keep(context, stacks, walker, BPF_F_USER_STACK) : 0;
+	place->kernel = keep_stack(context, stacks, walker, 0);
+	place->user = has_user ? keep_stack(context, stacks, walker, BPF_F_USER_STACK) : 0;
 }
 
 static __always_inline void add_to(void *map, struct place *place, u64 ns)
@@ -155,6 +103,7 @@ int on_cpu(struct bpf_perf_event_data *context)
 	u64 both = bpf_get_current_pid_tgid();
 	u32 zero = 0;
 	struct place place = {};
+	bool has_user = !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
 
 	if (!both) {
 		u64 *count = bpf_map_lookup_elem(&idle, &zero);
@@ -165,14 +114,14 @@ int on_cpu(struct bpf_perf_event_data *context)
 	place.tgid = both >> 32;
 	if (!is_wanted(place.tgid))
 		return 0;
-	if (!(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+	if (has_user)
 		meet(place.tgid);
 	bpf_get_current_comm(&place.comm, sizeof(place.comm));
 	if (writing_side()) {
-		walk(context, &place, &stacks_1, WALKER_ON_CPU, true);
+		walk(context, &place, &stacks_1, WALKER_TIMED, has_user);
 		add_to(&places_1, &place, 0);
 	} else {
-		walk(context, &place, &stacks_0, WALKER_ON_CPU, true);
+		walk(context, &place, &stacks_0, WALKER_TIMED, has_user);
 		add_to(&places_0, &place, 0);
 	}
 	return 0;
@@ -205,7 +154,7 @@ int BPF_PROG(off_cpu, bool preempted, struct task_struct *prev, struct task_stru
 	__builtin_memset(wait->place.comm, 0, sizeof(wait->place.comm));
 	BPF_CORE_READ_STR_INTO(&wait->place.comm, prev, comm);
 	/* Here the current stack is still that of the thread that leaves. */
-	walk(ctx, &wait->place, &wait_stacks, WALKER_OFF_CPU, !(prev->flags & PF_KTHREAD));
+	walk(ctx, &wait->place, &wait_stacks, WALKER_TRACED, !(prev->flags & PF_KTHREAD));
 	wait->since = now;
 	return 0;
 }

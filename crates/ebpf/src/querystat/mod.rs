@@ -70,7 +70,7 @@ pub struct Querystat {
     pub servers: Servers,
     /// Queries that take as long as this become events; None: none is.
     pub slower_ns: Option<u64>,
-    /// Whether MariaDB's query cache is observed too, which costs a probe more for each query.
+    /// True if MariaDB's query cache is observed too, which costs a probe more for each query.
     pub cache: bool,
 }
 

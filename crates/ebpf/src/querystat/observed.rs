@@ -22,6 +22,7 @@ use crate::{
     EbpfError,
     buckets::{self, BUCKETS},
     bytes::Bytes,
+    kernel::now_ns,
     observing::Observing,
     sums::Sums,
 };
@@ -338,8 +339,7 @@ impl Observed {
     fn slow(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
         self.slow.consume().map_err(|source| EbpfError::Map { map: "slow".to_owned(), source })?;
         let reported = std::mem::take(&mut *self.reported.lock().unwrap_or_else(PoisonError::into_inner));
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let now_ns = now.tv_sec * 1_000_000_000 + now.tv_nsec;
+        let now_ns = now_ns().cast_signed();
         for value in reported {
             let mut value = Bytes(&value);
             let (begun, elapsed) = (value.u64(), value.u64());

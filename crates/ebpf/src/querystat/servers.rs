@@ -223,7 +223,7 @@ impl Places {
         Ok(notes)
     }
 
-    /// Whether what is attached serves every process of the program.
+    /// Returns true if what is attached serves every process of the program.
     pub fn for_all(&self) -> bool {
         !matches!(self, Places::Dispatch { .. })
     }

@@ -1,6 +1,7 @@
 //! Symbols of an executable or shared library.
 
 use std::{
+    collections::hash_map::Entry,
     io::BufReader,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -15,6 +16,68 @@ use object::{
 use rustc_hash::FxHashMap;
 
 use super::demangled;
+use crate::{budget::Budget, elf::symbol_bytes};
+
+/// Where symbols are bounded: bytes of all that are kept, and of symbols and names of one file.
+const MOST_BYTES: usize = 24 << 20;
+const MOST_OF_FILE: u64 = 8 << 20;
+
+/// Symbols of files, by device and inode: each is read once, whatever number of processes have it.
+#[derive(Debug)]
+pub(super) struct Files {
+    known: FxHashMap<(u64, u64), (FileSymbols, u64)>,
+    turn: u64,
+    /// What reading may cost.
+    pub budget: Budget,
+    /// Bytes of symbols of a file whose functions are named.
+    most_of_file: u64,
+    /// Files with more of them, since this was last taken.
+    pub left_out: Vec<String>,
+}
+
+impl Default for Files {
+    fn default() -> Files {
+        let (known, left_out) = (FxHashMap::default(), Vec::new());
+        Files { known, turn: 0, budget: Budget::UNLIMITED, most_of_file: u64::MAX, left_out }
+    }
+}
+
+impl Files {
+    /// Within a budget, and within [`MOST_BYTES`].
+    pub fn bounded(budget: Budget) -> Files {
+        Files { budget, most_of_file: MOST_OF_FILE, ..Files::default() }
+    }
+
+    pub fn is_bounded(&self) -> bool {
+        self.most_of_file < u64::MAX
+    }
+
+    /// A turn ends. Bounded ones that are too large keep those that were used in it.
+    pub fn turn(&mut self) {
+        let bytes: usize = self.known.values().map(|(symbols, _)| symbols.bytes()).sum();
+        if self.is_bounded() && bytes > MOST_BYTES {
+            let turn = self.turn;
+            self.known.retain(|_, (symbols, used)| *used == turn && symbols.bytes() <= MOST_BYTES / 2);
+        }
+        self.turn += 1;
+    }
+
+    /// The symbols of the file `shown`, at a path that is asked for when it was not read yet; None: there is no time for that now.
+    pub fn get(&mut self, id: (u64, u64), shown: &Path, path: impl FnOnce() -> PathBuf) -> Option<&FileSymbols> {
+        let (known, used) = match self.known.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let symbols = self.budget.spend(|| FileSymbols::read(&path(), self.most_of_file))?;
+                if symbols.is_left_out {
+                    self.left_out.push(shown.display().to_string());
+                }
+                place.insert((symbols, 0))
+            }
+        };
+        *used = self.turn;
+        Some(known)
+    }
+}
 
 /// The functions and variables of a file, by their addresses in it.
 #[derive(Debug, Default)]
@@ -29,6 +92,8 @@ pub(super) struct FileSymbols {
     segments: Vec<(u64, u64, u64)>,
     /// Their sizes in memory: what is larger there begins as 0.
     sizes: Vec<u64>,
+    /// Whether its symbols are too many.
+    is_left_out: bool,
     /// Names that were asked for, as they are shown.
     shown: Mutex<FxHashMap<u32, Arc<str>>>,
 }
@@ -53,11 +118,11 @@ const DEBUG: &str = "/usr/lib/debug/.build-id";
 
 impl FileSymbols {
     /// Reads a file; what is no program has no functions.
-    pub(super) fn read(path: &Path) -> FileSymbols {
+    fn read(path: &Path, most: u64) -> FileSymbols {
         let mut symbols = FileSymbols::default();
-        let debug = symbols.take(path, true);
+        let debug = symbols.take(path, true, most);
         if let Some(debug) = debug.filter(|debug| debug.exists()) {
-            symbols.take(&debug, false);
+            symbols.take(&debug, false, most);
         }
         let names = &symbols.names;
         for list in [&mut symbols.functions, &mut symbols.variables] {
@@ -71,9 +136,13 @@ impl FileSymbols {
         symbols
     }
 
-    /// Takes the symbols of a file, and gives the path of its stripped ones.
-    fn take(&mut self, path: &Path, with_segments: bool) -> Option<PathBuf> {
+    /// Takes the symbols of a file unless they have more than `most` bytes, and gives the path of its stripped ones.
+    fn take(&mut self, path: &Path, with_segments: bool, most: u64) -> Option<PathBuf> {
         let cache = ReadCache::new(BufReader::new(File::from_parts(reading::open_regular(path).ok()?.into(), path)));
+        if most < u64::MAX && symbol_bytes(&cache) > most {
+            self.is_left_out = true;
+            return None;
+        }
         let file = object::File::parse(&cache).ok()?;
         if with_segments {
             self.segments = file
@@ -133,6 +202,11 @@ impl FileSymbols {
         self.names.push_str(name);
         let list = if is_code { &mut self.functions } else { &mut self.variables };
         list.push(Function { address: symbol.address(), size: symbol.size(), name: (begin, length) });
+    }
+
+    /// About how much memory it takes.
+    fn bytes(&self) -> usize {
+        self.names.capacity() + (self.functions.capacity() + self.variables.capacity()) * size_of::<Function>()
     }
 
     /// The address in the file of the byte at `offset`.

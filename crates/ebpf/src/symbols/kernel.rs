@@ -9,7 +9,10 @@ use super::Frame;
 /// Functions of the kernel and its modules, sorted by address; empty where the kernel does not show them.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
-    functions: Vec<(u64, Arc<str>)>,
+    /// Where they begin, and their names in `names`.
+    functions: Vec<(u64, u32)>,
+    /// All names, each with a blank behind it: there are a hundred thousand, of which a few are asked for.
+    names: String,
     file: Arc<str>,
 }
 
@@ -20,25 +23,31 @@ impl Kernel {
     }
 
     fn parse(text: &str) -> Kernel {
-        let mut functions: Vec<(u64, Arc<str>)> = text
-            .lines()
-            .filter_map(|line| {
-                let mut words = line.split_ascii_whitespace();
-                let address = u64::from_str_radix(words.next()?, 16).ok()?;
-                let is_code = matches!(words.next()?, "t" | "T" | "w" | "W");
-                // Without the right to see them, all addresses are 0.
-                (is_code && address > 0).then(|| Some((address, words.next()?.into())))?
-            })
-            .collect();
-        functions.sort_unstable_by_key(|(address, _)| *address);
-        Kernel { functions, file: "kernel".into() }
+        let (mut functions, mut names) = (Vec::new(), String::new());
+        for line in text.lines() {
+            let mut words = line.split_ascii_whitespace();
+            let (Some(address), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
+            let is_code = matches!(kind, "t" | "T" | "w" | "W");
+            // Without the right to see them, all addresses are 0.
+            let address = u64::from_str_radix(address, 16).ok().filter(|address| is_code && *address > 0);
+            if let (Some(address), Ok(place)) = (address, u32::try_from(names.len())) {
+                functions.push((address, place));
+                names.push_str(name);
+                names.push(' ');
+            }
+        }
+        functions.sort_unstable();
+        functions.shrink_to_fit();
+        names.shrink_to_fit();
+        Kernel { functions, names, file: "kernel".into() }
     }
 
     pub(super) fn resolve(&self, address: u64) -> Frame {
         let place = self.functions.partition_point(|(begin, _)| *begin <= address).checked_sub(1);
         match place.and_then(|place| self.functions.get(place)) {
             Some((begin, name)) => {
-                Frame { function: Arc::clone(name), file: Arc::clone(&self.file), offset: address - begin }
+                let name = self.names.get(*name as usize..).and_then(|rest| rest.split(' ').next());
+                Frame { function: name.unwrap_or("?").into(), file: Arc::clone(&self.file), offset: address - begin }
             }
             None => Frame { function: "[kernel]".into(), file: Arc::clone(&self.file), offset: address },
         }

@@ -8,15 +8,17 @@ mod kernel;
 mod process;
 mod watch;
 
-use std::sync::Arc;
+use std::{collections::hash_map::Entry, sync::Arc};
 
 use fenxi_procfs::{Processes, Root};
 use rustc_hash::FxHashMap;
 
+pub(crate) use self::process::readable;
 pub use self::watch::Watched;
-use self::{file::FileSymbols, kernel::Kernel, process::Process};
+use self::{file::Files, kernel::Kernel, process::Process};
+use crate::budget::Budget;
 
-/// What an address belongs to.
+/// Symbol of an address: function and module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The function, demangled; `[file]` where it has no name, `[unknown]` where not even the file is known.
@@ -31,14 +33,21 @@ pub struct Frame {
 #[derive(Debug, Default)]
 pub struct Symbols {
     kernel: Option<Kernel>,
-    /// By device and inode.
-    files: FxHashMap<(u64, u64), Arc<FileSymbols>>,
+    files: Files,
     processes: FxHashMap<u32, Process>,
     turn: u64,
 }
 
 /// Turns after which an ended process that no caller asks about is forgotten.
 const IDLE: u64 = 30;
+/// Processes that are kept where symbols are bounded.
+const MOST_PROCESSES: usize = 512;
+/// What bounded symbols may cost: half a thousandth of a CPU, and this many seconds at first.
+const RATE: f64 = 0.0005;
+const AT_FIRST_S: f64 = 0.06;
+
+/// The function of a process that there was no time to read.
+pub(crate) const NOT_READ: &str = "[program not read]";
 
 impl Symbols {
     /// Knows nothing yet.
@@ -46,10 +55,26 @@ impl Symbols {
         Symbols::default()
     }
 
+    /// As [`Symbols::new`], within bounds of memory and of CPU time: what is beyond them is named by its file, or [`NOT_READ`].
+    pub(crate) fn bounded() -> Symbols {
+        Symbols { files: Files::bounded(Budget::new(RATE, AT_FIRST_S)), ..Symbols::default() }
+    }
+
+    /// Names of files whose functions are too many, since the last time.
+    pub(crate) fn left_out(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.files.left_out)
+    }
+
     /// Begins a turn: a number that was another process's until now is noticed, ended processes are forgotten in time.
     pub fn turn(&mut self) {
         self.turn += 1;
         let turn = self.turn;
+        self.files.turn();
+        if self.files.is_bounded() {
+            // One that comes back is read again.
+            let idle = if self.processes.len() > MOST_PROCESSES { 2 } else { IDLE };
+            return self.processes.retain(|_, process| turn - process.asked < idle);
+        }
         let live = Processes::of(&Root::live());
         self.processes.retain(|pid, process| turn - process.asked < IDLE || live.began(*pid).is_some());
     }
@@ -57,13 +82,21 @@ impl Symbols {
     /// The function of process `pid` that `address` is in. Of a return address, ask for the byte before: the call may
     /// be the function's last instruction.
     pub fn resolve(&mut self, pid: u32, address: u64) -> Frame {
-        let turn = self.turn;
-        let process = self.processes.entry(pid).or_insert_with(|| Process::read(pid, turn));
+        let (turn, budget) = (self.turn, &mut self.files.budget);
+        let process = match self.processes.entry(pid) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => match budget.spend(|| Process::read(pid, turn)) {
+                Some(process) => place.insert(process),
+                None => return Frame { function: NOT_READ.into(), file: "".into(), offset: address },
+            },
+        };
         if process.asked != turn {
             process.asked = turn;
             // An ended process is known as it was; a new one of its number is read anew.
-            if Processes::of(&Root::live()).began(pid).is_some_and(|start| Some(start) != process.start) {
-                *process = Process::read(pid, turn);
+            if Processes::of(&Root::live()).began(pid).is_some_and(|start| Some(start) != process.start)
+                && let Some(read) = budget.spend(|| Process::read(pid, turn))
+            {
+                *process = read;
             }
         }
         process.resolve(pid, address, turn, &mut self.files)
@@ -71,7 +104,8 @@ impl Symbols {
 
     /// Reads what a process has mapped now, so that its addresses have names when it has ended.
     pub fn meet(&mut self, pid: u32) {
-        let process = Process::read(pid, self.turn);
+        let turn = self.turn;
+        let Some(process) = self.files.budget.spend(|| Process::read(pid, turn)) else { return };
         // If it has ended already, what was known of it is all there is.
         if !process.is_unknown() || !self.processes.contains_key(&pid) {
             self.processes.insert(pid, process);
@@ -90,7 +124,7 @@ impl Symbols {
         self.kernel.get_or_insert_with(Kernel::read).resolve(address)
     }
 
-    /// Whether nothing could be read about the process, as it had ended before it was first met or asked about.
+    /// Returns true if nothing could be read about the process, as it had ended before it was first met or asked about.
     pub fn had_ended(&self, pid: u32) -> bool {
         self.processes.get(&pid).is_some_and(|process| process.is_unknown() && process.start.is_none())
     }

@@ -13,9 +13,8 @@ use fenxi_procfs::{
     status,
 };
 use fs_err as fs;
-use rustc_hash::FxHashMap;
 
-use super::{Frame, demangled, file::FileSymbols};
+use super::{Frame, demangled, file::Files};
 
 /// The mapped files of a process, and its own map of code that it made.
 #[derive(Debug)]
@@ -80,27 +79,25 @@ impl Process {
         self.regions.is_empty()
     }
 
-    pub(super) fn resolve(
-        &mut self,
-        pid: u32,
-        address: u64,
-        turn: u64,
-        files: &mut FxHashMap<(u64, u64), Arc<FileSymbols>>,
-    ) -> Frame {
+    pub(super) fn resolve(&mut self, pid: u32, address: u64, turn: u64, files: &mut Files) -> Frame {
         let mut found = self.known(address);
-        if found.is_none() && self.read != turn {
+        let may_be_named = match &found {
+            None => true,
+            // Where a list is seldom, looking for one is not worth much.
+            Some(Location::Mapped(region)) => region.is_made() && !(files.is_bounded() && self.made.is_empty()),
+            Some(Location::Made(..)) => false,
+        };
+        if may_be_named && self.read != turn {
             // Something was mapped, or made, since: once in a turn.
             self.read = turn;
-            self.read_maps(pid);
+            let _ = files.budget.spend(|| self.read_maps(pid));
             found = self.known(address);
         }
         match found {
             Some(Location::Made(name, offset)) => Frame { function: name, file: "".into(), offset },
             Some(Location::Mapped(region)) => {
                 let offset = address - region.begin + region.offset;
-                let symbols = region
-                    .file
-                    .map(|id| files.entry(id).or_insert_with(|| Arc::new(FileSymbols::read(&region.readable(pid)))));
+                let symbols = region.file.and_then(|id| files.get(id, &region.path, || region.readable(pid)));
                 match symbols.and_then(|symbols| symbols.at(offset)) {
                     Some((function, offset)) => Frame { function, file: region.name, offset },
                     None => Frame { function: bracketed(&region.name), file: region.name, offset },
@@ -111,15 +108,10 @@ impl Process {
     }
 
     /// The variable at an address. Those that begin as 0 follow what is mapped of their file.
-    pub(super) fn variable(
-        &self,
-        pid: u32,
-        address: u64,
-        files: &mut FxHashMap<(u64, u64), Arc<FileSymbols>>,
-    ) -> Option<Frame> {
+    pub(super) fn variable(&self, pid: u32, address: u64, files: &mut Files) -> Option<Frame> {
         let place = self.data.partition_point(|region| region.begin <= address).checked_sub(1)?;
         let region = self.data.get(place)?;
-        let symbols = files.entry(region.file?).or_insert_with(|| Arc::new(FileSymbols::read(&region.readable(pid))));
+        let symbols = files.get(region.file?, &region.path, || region.readable(pid))?;
         let (function, offset) = symbols.variable(region.offset, address - region.begin)?;
         Some(Frame { function, file: Arc::clone(&region.name), offset })
     }
@@ -143,15 +135,24 @@ enum Location {
 }
 
 impl Region {
-    /// A path that leads to the file whatever root directory the process has, and if it was replaced meanwhile.
-    fn readable(&self, pid: u32) -> PathBuf {
-        let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", self.begin, self.end));
-        if mapped.exists() {
-            return mapped;
-        }
-        let rooted = Path::new(&format!("/proc/{pid}/root")).join(self.path.strip_prefix("/").unwrap_or(&self.path));
-        if rooted.exists() { rooted } else { self.path.clone() }
+    /// Whether its code was made at run time.
+    fn is_made(&self) -> bool {
+        self.file.is_none() && self.path.as_os_str().is_empty()
     }
+
+    fn readable(&self, pid: u32) -> PathBuf {
+        readable(pid, self.begin, self.end, &self.path)
+    }
+}
+
+/// A path that leads to the file mapped at `begin`, whatever root directory the process has, and if it was replaced meanwhile.
+pub(crate) fn readable(pid: u32, begin: u64, end: u64, path: &Path) -> PathBuf {
+    let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{begin:x}-{end:x}"));
+    if mapped.exists() {
+        return mapped;
+    }
+    let rooted = Path::new(&format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
+    if rooted.exists() { rooted } else { path.to_path_buf() }
 }
 
 /// `[libc.so.6]`; what has brackets already keeps them: `[vdso]`.
@@ -219,6 +220,21 @@ mod tests {
         assert_eq!(region.path, Path::new("/usr/lib/a name.so"));
         let vdso = read("1000-2000 r-xp 0 00:00 0  [vdso]");
         assert_eq!((&*bracketed(&vdso.name), vdso.file), ("[vdso]", None));
+    }
+
+    /// A list that is written, or becomes longer, while its process is known already.
+    #[test]
+    fn code_that_was_made_since_has_its_name() {
+        let pid = std::process::id();
+        let list = format!("/tmp/perf-{pid}.map");
+        let mut process = Process::read(pid, 0);
+        process.regions = vec![region(pid, &Mapping::parse("1000-2000 rwxp 0 00:00 0 ").unwrap())];
+        fs::write(&list, "1000 10 first\n1010 10 second\n").unwrap();
+        let mut files = Files::default();
+        let mut at = |turn| process.resolve(pid, 0x1012, turn, &mut files).function.to_string();
+        let names = [at(0), at(1)];
+        fs::remove_file(&list).unwrap();
+        assert_eq!(names, [format!("[anonymous memory of {pid}]"), "second".to_owned()], "read once in a turn");
     }
 
     #[test]

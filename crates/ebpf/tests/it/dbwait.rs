@@ -30,6 +30,12 @@ fn of(server: &Server) -> Dbwait {
     Dbwait { pids: vec![server.child.id()], stacks: false }
 }
 
+/// Reads when clients have had their last answers for a while: a wait is counted when its process sleeps the next time.
+fn read_at_rest(observed: &mut Observed) -> &Rows {
+    thread::sleep(Duration::from_millis(100));
+    observed.read()
+}
+
 /// Waits of clients in an event, and their seconds. Intervals are those that were read.
 fn waits(rows: &Rows, event: &str) -> (f64, f64) {
     let Some(found) = rows.of(&c::TABLE) else { return (0.0, 0.0) };
@@ -45,10 +51,12 @@ fn waits(rows: &Rows, event: &str) -> (f64, f64) {
     all.fold((0.0, 0.0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
 }
 
-/// Within 1 % and a millisecond for each wait: a timer is late, and the clock of a client has the way to the server.
+/// Within 1 % and a millisecond for each wait: a timer is late, and the clock of a client has the way to the server. Who waits may
+/// sleep once more on the way to its latch: a hundred waits may be one more, and not one less.
 fn assert_near(what: &str, measured: (f64, f64), expected: (f64, f64)) {
     let (times, seconds) = expected;
-    assert!((measured.0 - times).abs() < 0.5, "{what}: {measured:?} of {expected:?}");
+    let counts = times - 0.5..times * 1.01 + 0.5;
+    assert!(counts.contains(&measured.0), "{what}: {measured:?} of {expected:?}");
     let off = (measured.1 - seconds).abs();
     assert!(off <= 0.01 * seconds + 0.001 * times, "{what}: {measured:?} of {expected:?}");
 }
@@ -61,7 +69,7 @@ fn sleeps_are_as_long_as_they_were_asked_for() {
     for _ in 0..10 {
         client.run("SELECT pg_sleep(0.1)").unwrap();
     }
-    let rows = observed.read();
+    let rows = read_at_rest(&mut observed);
     assert_near("pg_sleep", waits(rows, "PgSleep"), (10.0, 1.0));
     assert_eq!(lost(rows, ""), 0);
     let found = rows.of(&c::TABLE).unwrap();
@@ -95,9 +103,9 @@ fn a_wait_that_goes_on_is_in_the_interval_in_which_it_was() {
         let mut other = server.client("postgres");
         while other.number(&asleep).unwrap() != Some(1) {}
         let cancel = format!("SELECT pg_cancel_backend({pid})");
+        let mut late = server.client("postgres");
         let Some(mut observed) = Observed::begin(&of(&server)) else { return drop(other.run(&cancel)) };
         let began = Instant::now();
-        let mut late = server.client("postgres");
         scope.spawn(move || late.run("SELECT pg_sleep(1)").unwrap());
         thread::sleep(Duration::from_millis(500));
         let first = waits(observed.read(), "PgSleep");
@@ -157,7 +165,7 @@ fn waits_for_locks_are_as_many_and_as_long_as_they_were() {
     let of_table = locked(&server, table, 2, Duration::from_millis(800));
     let row = ("UPDATE t SET n = n + 1 WHERE id = 1", "UPDATE t SET n = n + 1 WHERE id = 1", "COMMIT");
     let of_row = locked(&server, row, 10, hundred);
-    let rows = observed.read();
+    let rows = read_at_rest(&mut observed);
     for (event, times, waited) in
         [("advisory", 100.0, of_advisory), ("relation", 2.0, of_table), ("transactionid", 10.0, of_row)]
     {
@@ -182,7 +190,7 @@ fn sessions_and_their_time_on_a_cpu_are_told_apart() {
     client.run("SELECT count(*) FROM generate_series(1, 2000000) n WHERE md5(n::text) < '0'").unwrap();
     client.run("SELECT pg_sleep(0.2)").unwrap();
     other.run("SELECT pg_sleep(0.2)").unwrap();
-    let rows = observed.read();
+    let rows = read_at_rest(&mut observed);
     let on_cpu = ran(pid) - before;
     let (_, cpu) = waits(rows, "cpu");
     assert!((cpu - on_cpu).abs() < 0.02 * on_cpu + 0.005, "{cpu} of {on_cpu}");
@@ -193,7 +201,10 @@ fn sessions_and_their_time_on_a_cpu_are_told_apart() {
         .filter(|row| stacks.str(*row, stack::event) == Some("Timeout:PgSleep"))
         .filter_map(|row| stacks.str(row, stack::stack))
         .collect();
-    assert!(of_sleep.iter().any(|stack| stack.contains("epoll_wait")), "{of_sleep:?}");
+    let is_whole = |stack: &&str| {
+        stack.contains("PostmasterMain;") && stack.contains(";pg_sleep;") && stack.contains("epoll_wait")
+    };
+    assert!(of_sleep.iter().any(is_whole), "{of_sleep:?}");
 }
 
 #[test]
@@ -218,7 +229,7 @@ fn a_server_that_begins_later_is_observed() {
         observed.read();
     }
     server.client("postgres").run("SELECT pg_sleep(0.3)").unwrap();
-    let rows = observed.read();
+    let rows = read_at_rest(&mut observed);
     let found = rows.of(&c::TABLE).unwrap();
     let of_it = (0..found.n_rows()).filter(|row| {
         found.str(*row, c::wait_event) == Some("PgSleep")

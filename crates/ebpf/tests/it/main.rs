@@ -6,14 +6,18 @@
 )]
 
 mod biolatency;
+mod cachestat;
+mod contention;
 mod dbwait;
 mod iopattern;
 mod irqsteal;
+mod microstates;
 mod observed;
 mod plockstat;
 mod procsystime;
 mod profile;
 mod programs;
+mod python;
 mod querystat;
 mod runqlat;
 mod util;

@@ -1,6 +1,7 @@
 //! Runs an observer around some work and gives what it has seen.
 
 use std::{
+    fmt::Debug,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -45,6 +46,26 @@ impl Observed {
         self.collector.sample(Tick::new(Micros(1), Some(dt)), &mut self.rows).unwrap();
         &self.rows
     }
+}
+
+/// What is seen once it is right: what else the machine does may spoil a look, but not four.
+///
+/// # Panics
+/// When four looks were wrong; None when a look cannot be had here.
+pub fn once_right<T: Debug>(
+    what: &str,
+    mut see: impl FnMut() -> Option<T>,
+    is_right: impl Fn(&T) -> bool,
+) -> Option<T> {
+    let mut wrong = Vec::new();
+    while wrong.len() < 4 {
+        let seen = see()?;
+        if is_right(&seen) {
+            return Some(seen);
+        }
+        wrong.push(seen);
+    }
+    panic!("{what}: {wrong:#?}");
 }
 
 /// How many events of a kind (all when empty) the observer reports that it could not count: for want of room, or as the kernel

@@ -12,7 +12,7 @@ use fenxi_model::{
 
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, civil_date, civil_time, number};
 
-/// What this file reads.
+/// Importer for SHOW ENGINE INNODB STATUS of MySQL and MariaDB.
 pub static FORMAT: Format = Format {
     name: "innodb-status",
     summary: "SHOW ENGINE INNODB STATUS of MySQL and MariaDB",

@@ -15,7 +15,7 @@ use jiff::civil::{Date, Time};
 use super::statements::{Execution, Statements};
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, generic::when::moment, number};
 
-/// What this file reads.
+/// Importer for slow query log of MySQL, MariaDB and Percona Server.
 pub static FORMAT: Format = Format {
     name: "mysql-slow-log",
     summary: "slow query log of MySQL, MariaDB and Percona Server",

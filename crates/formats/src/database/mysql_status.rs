@@ -20,7 +20,7 @@ use crate::{
 /// What variables of one moment fill, a row each.
 const TABLES: [&Table; 3] = [&db::TABLE, &db_wal::TABLE, &db_checkpoint::TABLE];
 
-/// What this file reads.
+/// Importer for mysqladmin extended-status [-i N] [-r], SHOW GLOBAL STATUS and SHOW VARIABLES of MySQL.
 pub static FORMAT: Format = Format {
     name: "mysql-status",
     summary: "mysqladmin extended-status [-i N] [-r], SHOW GLOBAL STATUS and SHOW VARIABLES of MySQL",

@@ -10,7 +10,7 @@ use fenxi_model::{
 
 use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, number};
 
-/// What this file reads.
+/// Importer for mysqldumpslow of MySQL and MariaDB.
 pub static FORMAT: Format = Format {
     name: "mysqldumpslow",
     summary: "mysqldumpslow of MySQL and MariaDB: the statements of a slow log",

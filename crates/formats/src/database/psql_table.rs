@@ -10,7 +10,7 @@ use fenxi_model::{Micros, statement};
 use super::psql::{self, Line};
 use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, number, procps::moments::Moments};
 
-/// What this file reads.
+/// Importer for psql tables and records (\x) of pg_stat_statements, pg_stat_activity, pg_stat_user_tables and other statistics views.
 pub static FORMAT: Format = Format {
     name: "psql-table",
     summary: "psql: tables and records (\\x) of pg_stat_statements, pg_stat_activity, pg_stat_user_tables and other statistics views",

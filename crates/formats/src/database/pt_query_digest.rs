@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, generic::when::moment, number, scaled};
 
-/// What this file reads.
+/// Importer for pt-query-digest of the Percona Toolkit.
 pub static FORMAT: Format = Format {
     name: "pt-query-digest",
     summary: "pt-query-digest of the Percona Toolkit: overall figures, profile and statements",

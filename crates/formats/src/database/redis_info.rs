@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, number, procps::moments::Moments, stamp};
 
-/// What this file reads.
+/// Importer for redis-cli info of Redis and Valkey, whole or a section, once or in a loop.
 pub static FORMAT: Format = Format {
     name: "redis-info",
     summary: "redis-cli info of Redis and Valkey, whole or a section, once or in a loop",

@@ -6,7 +6,7 @@
 use super::xml::{Element, walk};
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for run.xml of Faban.
 pub static FORMAT: Format = Format {
     name: "faban-run",
     summary: "run.xml of Faban: the parameters of a run",

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, ctime, number};
 
-/// What this file reads.
+/// Importer for summary.xml of Faban.
 pub static FORMAT: Format = Format {
     name: "faban-summary",
     summary: "summary.xml of Faban: metric, mix, response times and delays by driver and operation",

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for JSON Lines (NDJSON).
 pub static FORMAT: Format = Format {
     name: "json-lines",
-    summary: "one JSON object a line with a time; a mapping file defines its values",
+    summary: "JSON Lines (NDJSON): one object per line with a time; a mapping file defines its values",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: r#"{"time": "2026-11-21T14:00:00Z", "queue": 3, "state": "busy"}

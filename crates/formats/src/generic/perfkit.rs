@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::labels::symbol;
 use crate::{Family, Format, Head, Input, Out, Sure, json};
 
-/// What this file reads.
+/// Importer for perfkitbenchmarker_results.json of PerfKit Benchmarker.
 pub static FORMAT: Format = Format {
     name: "perfkit",
     summary: "perfkitbenchmarker_results.json of PerfKit Benchmarker",

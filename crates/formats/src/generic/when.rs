@@ -176,7 +176,7 @@ fn time_header(header: &str) -> Option<Option<f64>> {
         "@timestamp",
     ];
     let lower = header.trim().to_ascii_lowercase().replace('_', " ");
-    // `TimeStampUs`, `timestampMs`: the unit is a word of its own.
+    // `TimeStampUs`, `timestampMs`: the unit is a separate word.
     let lower = match ["us", "ms", "ns"].iter().find_map(|unit| Some((lower.strip_suffix(unit)?, unit))) {
         Some(("timestamp" | "time" | "elapsed" | "epoch", unit)) => {
             format!("{} {unit}", &lower[..lower.len() - unit.len()])

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::{prompt::is_host, segment::Segment};
 use crate::{AnyFormat, Family, Format, Formats, Head, Input, Out, OwnFormat, Sure};
 
-/// What this file reads.
+/// Importer for pdsh, ansible, pssh -i, docker compose logs, kubectl logs --prefix.
 pub static FORMAT: Format = Format {
     name: "by-host",
     summary: "pdsh, ansible, pssh -i, docker compose logs, kubectl logs --prefix: outputs of any other format by host or container",

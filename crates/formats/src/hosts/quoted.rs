@@ -12,7 +12,7 @@ use crate::{
     document::{is_document, is_source},
 };
 
-/// What this file reads.
+/// Importer for Markdown, mail, tickets and pages that quote outputs.
 pub static FORMAT: Format = Format {
     name: "quoted",
     summary: "Markdown, mail, tickets and pages that quote outputs: blocks between ``` or ~~~, lines behind >, {noformat}, <pre>",
@@ -36,11 +36,11 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 const LOOKED_AT: usize = 24;
 /// Marks of replies in front of a line that are taken off.
 const DEEPEST: usize = 4;
-/// What begins a block on a line of its own, and ends it.
+/// Fence on a separate line that begins and ends a block.
 const MARKS: &[(&str, &str)] =
     &[("{noformat", "{noformat}"), ("{code", "{code}"), ("[code", "[/code]"), ("<pre", "</pre>")];
 
-/// Where a line of a document stands.
+/// Position of a line in a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Within {
     /// Between blocks.
@@ -62,11 +62,11 @@ enum Line<'a> {
     Begins(Option<Cow<'a, str>>),
     /// It is one of a block.
     Quoted(Cow<'a, str>),
-    /// It says that a block begins or ends.
+    /// A fence: a block begins or ends.
     Mark,
 }
 
-/// Tells what is quoted, line by line.
+/// Detects quoted blocks, line by line.
 #[derive(Default)]
 struct Quotes {
     within: Within,
@@ -191,7 +191,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(parts.known(&formats, LOOKED_AT).any(|(sure, _)| sure == Sure::Certain))
 }
 
-/// Adds a line to the block that it is of. Tells whether it is prose, and whether there was room for it.
+/// Adds a line to its block. Returns whether it is prose, and whether there was room for it.
 fn add(parts: &mut Parts, quotes: &mut Quotes, number: u64, line: &str) -> (bool, bool) {
     let fits = match quotes.line(line) {
         Line::Prose => return (!line.trim().is_empty(), true),

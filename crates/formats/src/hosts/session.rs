@@ -1,9 +1,9 @@
 //! Outputs of several commands in one text: a shell's session (copied, or recorded by `script`), a log of `set -x`, a report
 //! with a heading above each output, what `tail -n +1 *` prints of several files, or outputs of well-known tools below each other.
 //!
-//! The text is split where a prompt with a command or a heading with a tool's name stands ([`prompt`](super::prompt)), and each
+//! The text is split at prompts with a command and at headings with a tool's name ([`prompt`](super::prompt)), and each
 //! part is read in the format that recognises it. A line of `date` belongs to the output below it. A command is given to its
-//! format with the output where the format makes something of it, as `vmstat 5` says the interval. Only a text of which two parts
+//! format with the output where the format makes something of it, as `vmstat 5` has the interval. Only a text of which two parts
 //! at least are recognised is taken for one: a single output with a prompt above it is its own format's.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::{
     procps::load::load, stamp, survey,
 };
 
-/// What this file reads.
+/// Importer for sessions of a shell, script, set -x, tail of several files.
 pub static FORMAT: Format = Format {
     name: "session",
     summary: "sessions of a shell, script, set -x, tail of several files: outputs of several commands in one text",
@@ -48,7 +48,7 @@ const LOOKED_AT: usize = 12;
 #[derive(Default)]
 pub(super) struct Parts {
     parts: Vec<Output>,
-    /// The tool that the first line of the current output is of, if it told that.
+    /// Tool of the first line of the current output, if that is known.
     of: Option<&'static str>,
     bytes: usize,
 }
@@ -139,7 +139,7 @@ impl Output {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    // Nearly all texts are told from one by this.
+    // This distinguishes nearly all texts from a session.
     let begins = |line: &&str| begin(line).is_some() || first_line(line).is_some();
     if head.lines().filter(begins).take(FEWEST).count() < FEWEST {
         return Sure::No;
@@ -203,7 +203,7 @@ fn only_host(outputs: &[Output]) -> Option<String> {
     hosts.pop_first().filter(|_| hosts.is_empty())
 }
 
-/// The date that the first output with one says, and the first time of day beside it: outputs that have no date are of that one.
+/// Date of the first output that has one, and the first time of day beside it: outputs that have no date are of that one.
 fn dated(outputs: &[Output]) -> Option<(Date, Option<Time>)> {
     let lines = || outputs.iter().flat_map(|output| output.segment.text.lines());
     let date = lines().find_map(|line| match (banner(line), stamp(line).map(|stamp| stamp.when)) {
@@ -215,7 +215,7 @@ fn dated(outputs: &[Output]) -> Option<(Date, Option<Time>)> {
     Some((date, time))
 }
 
-/// Says what was not read.
+/// Reports what was not read.
 fn not_known(output: &Output, out: &mut Out<'_>) {
     let mut lines = output.segment.text.lines().zip(&output.segment.lines).filter(|(line, _)| !line.trim().is_empty());
     let Some((line, number)) = lines.next() else { return };

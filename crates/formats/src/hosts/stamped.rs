@@ -13,10 +13,10 @@ use crate::{
     formats, stamp::in_front, survey,
 };
 
-/// What this file reads.
+/// Importer for ts, docker logs -t, kubectl logs --timestamps.
 pub static FORMAT: Format = Format {
     name: "stamped",
-    summary: "ts, docker logs -t, kubectl logs --timestamps: any other format with a time in front of each line",
+    summary: "ts, docker logs -t, kubectl logs --timestamps: any other format with a timestamp before each line",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: "\

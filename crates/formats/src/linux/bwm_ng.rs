@@ -8,7 +8,7 @@ use fenxi_model::{Micros, catalog::net};
 
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for bwm-ng -o csv.
 pub static FORMAT: Format = Format {
     name: "bwm-ng",
     summary: "bwm-ng -o csv",

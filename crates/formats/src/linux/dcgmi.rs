@@ -3,8 +3,12 @@
 //! Fields are called by the short names above their columns. `dmon` prints no times, and not how far its samples are apart. The
 //! fixtures are written by hand after the documented layouts.
 
-use fenxi_model::{Micros, catalog::metric};
+use fenxi_model::{
+    Micros,
+    catalog::{gpu, metric},
+};
 
+use super::gpus::{DCGM, GpuRow};
 use crate::{
     Family, Format, Head, Input, Out, Sure,
     generic::labels::{Labels, symbol},
@@ -13,12 +17,12 @@ use crate::{
     stamp,
 };
 
-/// What this file reads.
+/// Importer for dcgmi dmon and dcgmi stats of NVIDIA DCGM.
 pub static FORMAT: Format = Format {
     name: "dcgmi",
     summary: "dcgmi dmon and dcgmi stats of NVIDIA DCGM",
     family: Family::Linux,
-    tables: &[&metric::TABLE],
+    tables: &[&gpu::TABLE, &metric::TABLE],
     example: "\
 #Entity   GPUTL   POWER
 ID                W
@@ -29,21 +33,8 @@ GPU 1     97      298.102
     read,
 };
 
-/// Short names of fields whose unit is known.
-const UNITS: &[(&str, &str)] = &[
-    ("POWER", "W"),
-    ("TMPTR", "°C"),
-    ("MMTMP", "°C"),
-    ("GPUTL", "%"),
-    ("MCUTL", "%"),
-    ("ENUTL", "%"),
-    ("DEUTL", "%"),
-    ("SMCLK", "MHz"),
-    ("MMCLK", "MHz"),
-    ("TOTEC", "mJ"),
-    ("FBFRE", "MiB"),
-    ("FBUSD", "MiB"),
-];
+/// Short names of fields whose unit is known, and that are no column of the table `gpu`.
+const UNITS: &[(&str, &str)] = &[("TOTEC", "mJ"), ("FBFRE", "MiB")];
 
 /// The short names of a header: `#Entity   SMACT   DRAMA`, `# Entity  GPUTL`.
 fn header(line: &str) -> Option<Vec<&str>> {
@@ -126,13 +117,23 @@ impl Reader {
         self.first.get_or_insert_with(|| entity.clone());
         let (t, dt) = *self.now.get_or_insert_with(|| self.moments.next(out));
         let labels = Labels::of("entity", &entity);
+        // Of other entities (links, switches) fields of the same names are something else.
+        let mut row = match words[0] {
+            "GPU" => Some(GpuRow { gpu: Some(words[1].to_owned()), ..GpuRow::default() }),
+            "GPU-I" => Some(GpuRow { instance: Some(words[1].to_owned()), ..GpuRow::default() }),
+            _ => None,
+        };
         let mut whole = true;
         for (name, cell) in self.names.iter().zip(&words[2..]) {
             let unit = UNITS.iter().find(|(field, _)| field == name).map_or("", |(_, unit)| unit);
             match number(cell) {
+                Some(value) if row.as_mut().is_some_and(|row| row.take(DCGM, name, value)) => {}
                 Some(value) => out.metric(t, dt, &format!("dcgmi.{name}"), labels.text(), value, unit),
                 None => whole &= matches!(*cell, "N/A" | "-"),
             }
+        }
+        if let Some(mut row) = row {
+            row.write(t, dt, out);
         }
         whole
     }
@@ -211,8 +212,9 @@ mod tests {
     fn samples_begin_with_their_first_gpu() {
         let text = "#Entity  SMACT  POWER\nID\nGPU 0  0.5  100\nGPU 1  N/A  90\nGPU 0  0.6  110\nGPU 1  0.7  95\n";
         let read = read(&FORMAT, text.as_bytes());
-        assert_eq!((read.tally.notes, read.tally.rows()), (0, 7), "{}", read.text);
-        assert!(read.text.contains("\t1\tfixture\tdcgmi.POWER\tentity=GPU 0\t110\tW"), "{}", read.text);
+        // One row for each GPU and sample; the first cell is its time.
+        assert_eq!((read.tally.notes, read.tally.rows()), (0, 4), "{}", read.text);
+        assert!(read.text.contains("\t1\tfixture\t0\t60\t110"), "{}", read.text);
     }
 
     #[test]

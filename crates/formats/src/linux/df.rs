@@ -15,7 +15,7 @@ use crate::{
     scaled, stamp,
 };
 
-/// What this file reads.
+/// Importer for df of GNU, busybox, BSD, macOS and Solaris.
 pub static FORMAT: Format = Format {
     name: "df",
     summary: "df of GNU, busybox, BSD, macOS and Solaris: -k, -m, -B, -P, -h, -H, -T, -i, -a",

@@ -8,7 +8,7 @@ use fenxi_model::catalog::event;
 use super::syslog::{PRIORITIES, message, priority};
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, When, number, stamp};
 
-/// What this file reads.
+/// Importer for dmesg.
 pub static FORMAT: Format = Format {
     name: "dmesg",
     summary: "dmesg: messages of the kernel, also with -T, -x, -r, --time-format iso",

@@ -16,7 +16,7 @@ use crate::{
     terminal::ESCAPE,
 };
 
-/// What this file reads.
+/// Importer for docker stats and podman stats, as a table or as JSON, once or as a stream.
 pub static FORMAT: Format = Format {
     name: "docker-stats",
     summary: "docker stats and podman stats, as a table or as JSON, once or as a stream",
@@ -85,6 +85,9 @@ fn sniff(head: &Head<'_>) -> Sure {
         titles(stamp(line).map_or(line, |stamp| stamp.rest)).is_some()
             || line.contains("\"CPUPerc\":") && line.contains("\"MemUsage\":") && line.trim_start().starts_with('{')
     };
+    if !["CPU", "MEM", "Mem", "mem_", "cpu_percent"].iter().any(|own| head.text.contains(own)) {
+        return Sure::No;
+    }
     let podman = head.text.trim_start().starts_with('[')
         && ["\"cpu_percent\":", "\"mem_usage\":", "\"block_io\":"].iter().all(|key| head.text.contains(key));
     Sure::Certain.when(podman || head.any(own))

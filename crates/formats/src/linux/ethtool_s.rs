@@ -18,10 +18,10 @@ use crate::{
     stamp,
 };
 
-/// What this file reads.
+/// Importer for ethtool -S.
 pub static FORMAT: Format = Format {
     name: "ethtool-s",
-    summary: "ethtool -S: counters of a network driver",
+    summary: "ethtool -S: statistics of a network driver",
     family: Family::Linux,
     tables: &[&net_driver::TABLE, &metric::TABLE],
     example: "\

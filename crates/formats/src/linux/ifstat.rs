@@ -10,7 +10,7 @@ use crate::{
     stamp,
 };
 
-/// What this file reads.
+/// Importer for ifstat 1.1, also -t, -T, -b and -a.
 pub static FORMAT: Format = Format {
     name: "ifstat",
     summary: "ifstat 1.1, also -t, -T, -b and -a",

@@ -13,12 +13,12 @@ use fenxi_model::{
 use crate::{
     Family, Format, Head, Input, Out, Sure,
     generic::labels::Labels,
-    number,
+    next_word, number,
     procps::moments::{Moments, is_prompt},
     scaled, stamp,
 };
 
-/// What this file reads.
+/// Importer for iotop -b of both programs.
 pub static FORMAT: Format = Format {
     name: "iotop",
     summary: "iotop -b of both programs: -o, -P, -t, -k, -a, -q",
@@ -93,13 +93,7 @@ impl<'l> Task<'l> {
     /// Reads `3094 be/4 mysql 0.00 B/s 3.22 M/s 0.00 % 1.25 % mariadbd`.
     fn read(line: &'l str) -> Option<Task<'l>> {
         let mut rest = line;
-        let mut next = || {
-            let text = rest.trim_start();
-            let end = text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len());
-            let (word, after) = text.split_at(end);
-            rest = after;
-            Some(word).filter(|w| !w.is_empty())
-        };
+        let mut next = || next_word(&mut rest);
         let id = next()?.parse().ok()?;
         next()?;
         let user = next()?;

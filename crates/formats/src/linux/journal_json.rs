@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::syslog::{PRIORITIES, message};
 use crate::{Family, Format, Head, Input, Out, Sure, json::object};
 
-/// What this file reads.
+/// Importer for journalctl -o json and -o json-pretty.
 pub static FORMAT: Format = Format {
     name: "journal-json",
     summary: "journalctl -o json and -o json-pretty",

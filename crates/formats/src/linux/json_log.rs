@@ -13,10 +13,10 @@ use crate::{
     json::object,
 };
 
-/// What this file reads.
+/// Importer for structured JSON logs, one object per line.
 pub static FORMAT: Format = Format {
     name: "json-log",
-    summary: "logs of one JSON object a line: pino, bunyan, zap, logrus, zerolog, slog, Docker's json-file",
+    summary: "structured JSON logs, one object per line: pino, bunyan, zap, logrus, zerolog, slog, Docker's json-file",
     family: Family::Linux,
     tables: &[&event::TABLE],
     example: "\
@@ -65,16 +65,21 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             out.unknown(at, line, "no JSON object");
             return;
         };
-        let t = time(&entry).and_then(|(when, cell)| times.read(&when, &cell, out));
-        let (Some(t), Some(said)) = (t, text(&entry, MESSAGES)) else {
+        if !self::entry(&entry, &mut times, out) {
             out.unknown(at, line, "no time and no message");
-            return;
-        };
-        out.set_host(text(&entry, HOSTS).unwrap_or(""));
-        let pid = first(&entry, &["pid"]).filter(|pid| pid.is_number()).map(Value::to_string).unwrap_or_default();
-        let program = text(&entry, PROGRAMS).unwrap_or("log");
-        out.log(t, program, first(&entry, LEVELS).and_then(priority), &message(&pid, said.trim_end()));
+        }
     });
+}
+
+/// Writes an entry of a log as an event; false where it has no time or no message.
+pub(crate) fn entry(entry: &Map<String, Value>, times: &mut Times, out: &mut Out<'_>) -> bool {
+    let t = time(entry).and_then(|(when, cell)| times.read(&when, &cell, out));
+    let (Some(t), Some(said)) = (t, text(entry, MESSAGES)) else { return false };
+    out.set_host(text(entry, HOSTS).unwrap_or(""));
+    let pid = first(entry, &["pid"]).filter(|pid| pid.is_number()).map(Value::to_string).unwrap_or_default();
+    let program = text(entry, PROGRAMS).unwrap_or("log");
+    out.log(t, program, first(entry, LEVELS).and_then(priority), &message(&pid, said.trim_end()));
+    true
 }
 
 /// The first of some fields that is there.

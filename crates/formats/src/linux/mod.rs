@@ -1,6 +1,7 @@
 //! Other statistics tools of Linux: networks, nmon, collectl, atop, hardware.
 
 pub(crate) mod counters;
+mod gpus;
 mod joins;
 
 formats! {
@@ -19,14 +20,12 @@ formats! {
     package_list,
     ss,
     ethtool_s,
-    numastat,
     df,
     docker_stats,
     iotop,
     zpool_iostat,
     zpool_status,
     zfs_list,
-    nfsiostat,
     nfsstat,
     nvidia_smi_q,
     dcgmi,

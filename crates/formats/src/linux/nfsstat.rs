@@ -17,7 +17,7 @@ use crate::{
     stamp,
 };
 
-/// What this file reads.
+/// Importer for nfsstat of nfs-utils.
 pub static FORMAT: Format = Format {
     name: "nfsstat",
     summary: "nfsstat of nfs-utils: tables and -l, server and client, -o all, -Z",

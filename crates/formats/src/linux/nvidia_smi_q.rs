@@ -1,20 +1,26 @@
 //! `nvidia-smi -q`, as text and as XML (`-x`): utilization, memory, temperature, power and clocks of each GPU.
 //!
-//! Metrics are called as `nvidia-smi --query-gpu` calls the same figures, in base units. The many limits, counters of
+//! Figures are those that `nvidia-smi --query-gpu` has under the same names: columns of the table `gpu`, and metrics in base units. The many limits, counters of
 //! errors, modes and processes of the report are left out; versions and names are facts. The XML is read line by line, as
 //! the tool prints it, so that reports may follow each other (`-l`).
 
-use fenxi_model::{Micros, catalog::metric};
+use fenxi_model::{
+    Micros,
+    catalog::{gpu, metric},
+};
 
-use super::nvidia_smi::{base_unit, figure, missing};
+use super::{
+    gpus::{GpuRow, NVIDIA_SMI},
+    nvidia_smi::{base_unit, figure, missing},
+};
 use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, procps::moments::Moments, stamp};
 
-/// What this file reads.
+/// Importer for nvidia-smi -q, as text or XML (-x).
 pub static FORMAT: Format = Format {
     name: "nvidia-smi-q",
     summary: "nvidia-smi -q, as text or XML (-x)",
     family: Family::Linux,
-    tables: &[&metric::TABLE],
+    tables: &[&gpu::TABLE, &metric::TABLE],
     example: "\
 ==============NVSMI LOG==============
 
@@ -131,6 +137,7 @@ struct Reader {
     moments: Moments,
     now: Option<(Micros, Option<f64>)>,
     gpu: Option<String>,
+    row: GpuRow,
     /// Sections that have begun, by their indentation.
     sections: Vec<(usize, String)>,
     facts: std::collections::BTreeSet<String>,
@@ -144,6 +151,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         moments: Moments::new(out),
         now: None,
         gpu: None,
+        row: GpuRow::default(),
         sections: Vec::new(),
         facts: std::collections::BTreeSet::new(),
     };
@@ -159,19 +167,36 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             None => out.unknown(number, line, "no element of nvidia-smi -q -x on a separate line"),
         }
     });
+    reader.end_gpu(out);
 }
 
 impl Reader {
+    /// Writes what was read of a GPU.
+    fn end_gpu(&mut self, out: &mut Out<'_>) {
+        self.row.gpu.clone_from(&self.gpu);
+        if let Some((t, dt)) = self.now {
+            self.row.write(t, dt, out);
+        }
+        self.row = GpuRow::default();
+    }
+
     fn line(&mut self, indent: usize, line: Line<'_>, out: &mut Out<'_>) {
         self.sections.retain(|(at, _)| *at < indent);
         match line {
-            Line::Report => (self.now, self.gpu) = (None, None),
+            Line::Report => {
+                self.end_gpu(out);
+                (self.now, self.gpu) = (None, None);
+            }
             Line::Gpu(id) => {
+                self.end_gpu(out);
                 self.sections.clear();
                 self.gpu = Some(id.to_owned());
             }
             Line::Section(name) => self.sections.push((indent, name.to_owned())),
-            Line::End("gpu") => self.gpu = None,
+            Line::End("gpu") => {
+                self.end_gpu(out);
+                self.gpu = None;
+            }
             Line::End(_) | Line::Other => {}
             Line::Value("timestamp" | "Timestamp", value) => {
                 if stamp(value).is_some() {
@@ -196,6 +221,9 @@ impl Reader {
         let labels = self.gpu.as_deref().map_or(Labels::default(), |gpu| Labels::of("gpu", gpu));
         if let (true, Some((name, _))) = (section.is_empty(), FACTS.iter().find(|(_, titles)| titles.contains(&title)))
         {
+            if *name == "name" {
+                self.row.model = Some(value.to_owned());
+            }
             let name = format!("{} {name}", labels.text());
             if self.facts.len() < MAX_FACTS && self.facts.insert(format!("{name} {value}")) {
                 out.fact("gpu", name.trim(), value);
@@ -208,7 +236,9 @@ impl Reader {
         let Some(number) = figure(value) else { return };
         let (factor, unit) = base_unit(value.split_once(' ').map_or("", |(_, unit)| unit));
         let (t, dt) = *self.now.get_or_insert_with(|| self.moments.next(out));
-        out.metric(t, dt, &format!("nvidia-smi.{name}"), labels.text(), number * factor, unit);
+        if !self.row.take(NVIDIA_SMI, name, number * factor) {
+            out.metric(t, dt, &format!("nvidia-smi.{name}"), labels.text(), number * factor, unit);
+        }
     }
 }
 
@@ -221,7 +251,8 @@ mod tests {
     fn figures(bytes: &[u8]) -> Vec<String> {
         let read = read(&FORMAT, bytes);
         assert_eq!(read.tally.notes, 0, "{}", read.text);
-        read.text.lines().filter(|line| line.contains("nvidia-smi.")).map(str::to_owned).collect()
+        let is_figure = |line: &&str| line.contains("nvidia-smi.") || line.contains("\t00000000:");
+        read.text.lines().filter(is_figure).map(str::to_owned).collect()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for dpkg -l, rpm -qa.
 pub static FORMAT: Format = Format {
     name: "package-list",
     summary: "dpkg -l, rpm -qa: installed packages, as facts",

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, generic::labels::Labels, json, number, stamp};
 
-/// What this file reads.
+/// Importer for pcp2json of Performance Co-Pilot, live or of an archive.
 pub static FORMAT: Format = Format {
     name: "pcp2json",
     summary: "pcp2json of Performance Co-Pilot, live or of an archive",

@@ -12,7 +12,7 @@ use crate::{
     procps::moments::{Moments, is_prompt},
 };
 
-/// What this file reads.
+/// Importer for saved /proc/buddyinfo, pagetypeinfo, zoneinfo and slabinfo.
 pub static FORMAT: Format = Format {
     name: "proc-memory",
     summary: "saved /proc/buddyinfo, pagetypeinfo, zoneinfo and slabinfo",

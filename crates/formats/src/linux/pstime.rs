@@ -1,7 +1,7 @@
 //! `pstime`: CPU time of processes over an interval, as the tool of that name on Solaris and `fenxi watch pstime` print it.
 //!
 //! The latter prints of how many CPUs its percentages are, or that they are seconds. The former prints shares of all CPUs of a machine
-//! whose number it does not say: these are metrics, not rows of `process`, whose percentages are of one CPU.
+//! whose number it does not say: these are metrics, as percentages of `process` are of one CPU, and its row has who it is.
 
 use fenxi_model::{Micros, catalog::process};
 
@@ -10,7 +10,7 @@ use crate::{
     procps::moments::is_prompt, stamp,
 };
 
-/// What this file reads.
+/// Importer for pstime of Solaris and fenxi watch pstime.
 pub static FORMAT: Format = Format {
     name: "pstime",
     summary: "pstime of Solaris and fenxi watch pstime: CPU time of processes over an interval",
@@ -163,15 +163,17 @@ impl Reader {
             let program = command.split(' ').next().unwrap_or("");
             program.rsplit('/').next().unwrap_or("").trim_start_matches('-').chars().take(15).collect()
         };
-        if let (Some(scale), false) = (scale, self.threads) {
-            let of = |names| find(names).map(|value| value * scale);
+        if !self.threads {
+            let of = |names| find(names).zip(scale).map(|(value, scale)| value * scale);
             let mut row = out.row(&process::TABLE, t, dt);
             row.i64(process::pid, pid).str(process::comm, name.as_str()).str(process::user, user);
             row.str(process::command, Some(command).filter(|c| !c.is_empty()));
             row.f64(process::usr, of(["%USR", "USR-s"])).f64(process::sys, of(["%SYS", "SYS-s"]));
             row.f64(process::cpu, of(["%CPU", "CPU-s"])).f64(process::run_queue_wait, of(["%WAIT", "WAIT-s"]));
             row.f64(process::children_cpu, of(["%CHLD", "CHLD-s"]));
-            return;
+            if scale.is_some() {
+                return;
+            }
         }
         let mut labels =
             Labels::of(if self.threads { "tid" } else { "pid" }, &pid.map_or("-".to_owned(), |pid| pid.to_string()));
@@ -221,6 +223,7 @@ mashie ) pstime 10 `pgrep mysqld`
             "{}",
             read.text
         );
+        assert!(read.text.contains("\t7141\tmysqld\tmysql\t/u/dist/mysql60-debug/bin/mysqld --def"), "{}", read.text);
         assert_eq!(read.tally.notes, 0, "{}", read.text);
     }
 }

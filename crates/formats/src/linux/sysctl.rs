@@ -5,10 +5,10 @@
 
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for sysctl -a.
 pub static FORMAT: Format = Format {
     name: "sysctl",
-    summary: "sysctl -a: settings of the kernel, as facts",
+    summary: "sysctl -a: kernel parameters, as facts",
     family: Family::Linux,
     tables: &[&fenxi_model::catalog::text::TABLE],
     example: "\

@@ -8,7 +8,7 @@ use fenxi_model::{Micros, catalog::event};
 
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, When, stamp};
 
-/// What this file reads.
+/// Importer for system logs.
 pub static FORMAT: Format = Format {
     name: "syslog",
     summary: "system logs: syslog files of any date form, RFC 5424, journalctl -o short, short-iso, short-full ...",
@@ -65,20 +65,20 @@ fn is_remark(line: &str) -> bool {
 
 /// One line of a log.
 #[derive(Debug)]
-struct Entry<'a> {
-    when: When<'a>,
-    host: &'a str,
-    program: &'a str,
-    pid: &'a str,
+pub(crate) struct Entry<'a> {
+    pub(crate) when: When<'a>,
+    pub(crate) host: &'a str,
+    pub(crate) program: &'a str,
+    pub(crate) pid: &'a str,
     priority: Option<&'static str>,
-    text: &'a str,
+    pub(crate) text: &'a str,
     is_5424: bool,
     /// It has `[ID 107833 kern.warning]`.
     is_solaris: bool,
 }
 
 /// Reads a line; None when it has no time that such logs have, or no host behind it.
-fn entry(line: &str) -> Option<Entry<'_>> {
+pub(crate) fn entry(line: &str) -> Option<Entry<'_>> {
     let (priority, rest) = priority(line);
     if let Some(rest) = rest.strip_prefix("1 ").filter(|_| priority.is_some()) {
         return rfc5424(priority, rest);

@@ -11,7 +11,7 @@ use crate::{
     stamp::{in_front, stamp},
 };
 
-/// What this file reads.
+/// Importer for turbostat.
 pub static FORMAT: Format = Format {
     name: "turbostat",
     summary: "turbostat: any columns, also --Summary",

@@ -11,7 +11,7 @@ use crate::{
     scaled,
 };
 
-/// What this file reads.
+/// Importer for zfs list of ZFS, also -o and -p.
 pub static FORMAT: Format = Format {
     name: "zfs-list",
     summary: "zfs list of ZFS, also -o and -p",

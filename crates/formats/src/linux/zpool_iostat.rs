@@ -18,7 +18,7 @@ use crate::{
     scaled, stamp,
 };
 
-/// What this file reads.
+/// Importer for zpool iostat.
 pub static FORMAT: Format = Format {
     name: "zpool-iostat",
     summary: "zpool iostat: -v, -l, -q, -p, -y, -T",
@@ -75,6 +75,9 @@ fn columns(groups: &[String], line: &str) -> Option<Vec<String>> {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
+    if !head.text.contains("operations") {
+        return Sure::No;
+    }
     let mut found: Option<Vec<String>> = None;
     for line in head.lines().take(60) {
         let line = stamp(line).map_or(line, |stamp| stamp.rest);

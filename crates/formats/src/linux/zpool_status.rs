@@ -13,7 +13,7 @@ use crate::{
     scaled, stamp,
 };
 
-/// What this file reads.
+/// Importer for zpool status of ZFS.
 pub static FORMAT: Format = Format {
     name: "zpool-status",
     summary: "zpool status of ZFS: -v, -s, -t, -p",

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::names::{self, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, json, number};
 
-/// What this file reads.
+/// Importer for BenchBase, OLTP-Bench *.summary.json.
 pub static FORMAT: Format = Format {
     name: "benchbase",
     summary: "BenchBase, OLTP-Bench: *.summary.json",
@@ -73,7 +73,7 @@ fn figure(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| number(value.as_str()?))
 }
 
-/// What a key or a column is about.
+/// Statistic of a latency key or column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Latency {
     /// The mean.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for BenchBase, OLTP-Bench *.results.csv, *.samples.csv, *.raw.csv.
 pub static FORMAT: Format = Format {
     name: "benchbase-csv",
     summary: "BenchBase, OLTP-Bench: *.results.csv, *.samples.csv, *.raw.csv",

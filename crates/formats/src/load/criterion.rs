@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, json, number};
 
-/// What this file reads.
+/// Importer for criterion (Rust) output of cargo bench, estimates.json.
 pub static FORMAT: Format = Format {
     name: "criterion",
     summary: "criterion (Rust): output of cargo bench, estimates.json",

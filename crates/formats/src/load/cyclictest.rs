@@ -6,10 +6,10 @@ use fenxi_model::catalog::histogram;
 use super::names::{self, LATENCY_BUCKETS, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for cyclictest of rt-tests.
 pub static FORMAT: Format = Format {
     name: "cyclictest",
-    summary: "cyclictest of rt-tests: a line for each thread, -h with a histogram",
+    summary: "cyclictest of rt-tests: latency of each thread, -h with a histogram",
     family: Family::Load,
     tables: &[&histogram::TABLE],
     example: "\

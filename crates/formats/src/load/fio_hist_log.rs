@@ -1,14 +1,14 @@
 //! fio's histogram logs: `--write_hist_log`, files like `job_clat_hist.1.log`.
 //!
 //! A line is `milliseconds, direction, block size`, then a count for each of 1856 bins of the completion latency, fewer by powers of
-//! two with `--log_hist_coarseness`. Bins are those of fio 3: nanoseconds, each power of two cut into 64.
+//! two with `--log_hist_coarseness`. Bins are those of fio 3: nanoseconds, each power of two cut into 64. fio 2 has 1216 of microseconds.
 
 use fenxi_model::{Micros, catalog::histogram};
 
 use super::names::LATENCY_BUCKETS;
 use crate::{Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure};
 
-/// What this file reads.
+/// Importer for fio *_clat_hist.*.log (--write_hist_log).
 pub static FORMAT: Format = Format {
     name: "fio-hist-log",
     summary: "fio: *_clat_hist.*.log (--write_hist_log)",
@@ -19,11 +19,11 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-/// Bins of fio 3 at full resolution.
-const BINS: usize = 29 * 64;
+/// Bins of fio 3 and fio 2 at full resolution, and how many units of their bounds a millisecond has.
+const BINS: [(usize, f64); 2] = [(29 * 64, 1e6), (19 * 64, 1e3)];
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-/// Lower bound of a bin in nanoseconds; that of the bin beyond the last is its upper bound.
+/// Lower bound of a bin in fio's unit; that of the bin beyond the last is its upper bound.
 fn bound(bin: usize) -> f64 {
     if bin < 128 {
         return bin as f64;
@@ -38,6 +38,8 @@ struct Line<'a> {
     counts: Fields<'a>,
     /// By how many powers of two there are fewer bins.
     coarseness: u32,
+    /// Units of bounds in a millisecond.
+    per_ms: f64,
 }
 
 impl<'a> Line<'a> {
@@ -45,12 +47,13 @@ impl<'a> Line<'a> {
         // A comma ends the line.
         let n = fields.len() - usize::from(fields.get(fields.len().checked_sub(1)?).is_empty());
         let bins = n.checked_sub(3)?;
-        let coarseness = (0..=6).find(|c| BINS >> c == bins)?;
+        let of = |(all, per_ms)| Some(((0..=6).find(|c| all >> c == bins)?, per_ms));
+        let (coarseness, per_ms) = BINS.into_iter().find_map(of)?;
         let counts = fields.to(n).from(3);
         let whole = counts.iter().all(|c| !c.is_empty() && c.bytes().all(|b| b.is_ascii_digit()));
         let direction = fields.get(1).parse().ok().filter(|d| *d < DIRECTIONS.len())?;
         fields.get(2).parse::<u64>().ok()?;
-        whole.then_some(Line { ms: fields.get(0).parse().ok()?, direction, counts, coarseness })
+        whole.then_some(Line { ms: fields.get(0).parse().ok()?, direction, counts, coarseness, per_ms })
     }
 }
 
@@ -92,7 +95,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 
 fn write(line: &Line<'_>, t: Micros, dt: Option<f64>, out: &mut Out<'_>) {
     let labels = format!("operation={}", DIRECTIONS.get(line.direction).copied().unwrap_or(""));
-    let at = |i: usize| bound(i << line.coarseness) / 1e6;
+    let at = |i: usize| bound(i << line.coarseness) / line.per_ms;
     for (i, count) in line.counts.iter().enumerate() {
         if let Some(count) = crate::number(count).filter(|n| *n > 0.0) {
             out.bucket(t, dt, LATENCY_BUCKETS, &labels, at(i), at(i + 1), "ms", count);

@@ -14,10 +14,10 @@ use crate::{Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure};
 
 static TABLES: &[&Table] = &[&load::TABLE, &histogram::TABLE];
 
-/// What this file reads.
+/// Importer for fio bandwidth, IOPS and latency logs (*_bw.log, *_iops.log, *_lat.log, *_clat.log, *_slat.log).
 pub static FORMAT: Format = Format {
     name: "fio-log",
-    summary: "fio: _bw, _iops, _lat, _clat and _slat logs (what it is comes from the file's name)",
+    summary: "fio: bandwidth, IOPS and latency logs (*_bw.log, *_iops.log, *_lat.log, *_clat.log, *_slat.log)",
     family: Family::Load,
     tables: TABLES,
     example: "500, 1002112, 0, 0, 0\n1002, 1126067, 0, 0, 0\n1504, 1144079, 1, 0, 0\n",

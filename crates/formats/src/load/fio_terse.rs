@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for fio --minimal, --output-format=terse (versions 3 to 5).
 pub static FORMAT: Format = Format {
     name: "fio-terse",
     summary: "fio: --minimal, --output-format=terse (versions 3 to 5)",

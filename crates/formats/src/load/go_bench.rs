@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{names, repeats::Repeats, tree::text};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for go test -bench.
 pub static FORMAT: Format = Format {
     name: "go-bench",
     summary: "go test -bench: -benchmem, -count, -json, custom metrics",
@@ -42,7 +42,7 @@ fn benchmark(line: &str) -> Option<(&str, f64, Figures<'_>)> {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = |l: &str| benchmark(l).is_some_and(|(.., figures)| figures.iter().any(|(_, unit)| *unit == "ns/op"));
-    // Whoever runs it in a script prints its command above.
+    // Scripts that run it print its command above.
     let below = head.first().contains("go test ") && head.lines().nth(1).is_some_and(own);
     let begins = ["goos: ", "goarch: ", "pkg: "];
     let text = head.any(|l| begins.iter().any(|b| l.starts_with(b)));

@@ -12,7 +12,7 @@ use crate::{
     Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, civil_date, civil_time, ctime, number, zone_named,
 };
 
-/// What this file reads.
+/// Importer for HammerDB.
 pub static FORMAT: Format = Format {
     name: "hammerdb",
     summary: "HammerDB: test results, hdbtcount.log, xtprof and etprof time profiles",
@@ -35,6 +35,13 @@ fn sniff(head: &Head<'_>) -> Sure {
             || virtual_user(line).is_some()
     };
     Sure::Certain.when(head.any(own))
+}
+
+/// A setting and its new value: `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL`.
+fn changed(text: &str) -> Option<(&str, &str)> {
+    let (setting, values) = text.strip_prefix("Changed ")?.split_once(" from ")?;
+    let (values, _) = values.rsplit_once(" for ")?;
+    Some((setting, values.rsplit_once(" to ")?.1))
 }
 
 struct Reader {
@@ -73,7 +80,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     while input.line().is_some() {
         let (number, line) = (input.number(), input.text().trim());
         if !line.is_empty() && !reader.line(line, out) {
-            out.unknown(number, line, "no line of HammerDB");
+            // It may be of a setting, and a password one.
+            let shown = if line.to_ascii_lowercase().contains("pass") { "" } else { line };
+            out.unknown(number, shown, "no line of HammerDB");
         }
     }
 }
@@ -109,7 +118,10 @@ impl Reader {
         if let Some((_, result)) = text.split_once("TEST RESULT : System achieved ") {
             return self.result(result, out);
         }
-        if let Some((clients, _)) = text.split_once(" Active Virtual Users configured") {
+        if let Some((setting, value)) = changed(text) {
+            let value = if setting.contains("pass") { "(hidden)" } else { value };
+            out.fact("load", &format!("hammerdb {setting}"), value);
+        } else if let Some((clients, _)) = text.split_once(" Active Virtual Users configured") {
             self.clients = number(clients);
         } else if let Some(rest) = text.strip_prefix(">>>>> ") {
             self.title(rest, out);
@@ -340,5 +352,16 @@ Vuser 2:|neword|MIN-391|P50%-685|P95%-1286|P99%-3298|MAX-246555|SAMPLES-3000
         ] {
             assert!(read.text.contains(row), "{}", read.text);
         }
+    }
+
+    #[test]
+    fn settings_are_kept_and_passwords_are_not() {
+        let text = "HammerDB CLI v4.9\nChanged tpcc:pg_count_ware from 1 to 100 for PostgreSQL\n\
+            Changed connection:mysql_pass from mysql to secret1 for MySQL\nmysql_pass = secret2\n\
+            Vuser 1:TEST RESULT : System achieved 1234 NOPM from 5678 MySQL TPM\n";
+        let read = crate::fixtures::read(&super::FORMAT, text.as_bytes());
+        assert!(read.text.contains("hammerdb tpcc:pg_count_ware\t100"), "{}", read.text);
+        assert!(!read.text.contains("secret"), "{}", read.text);
+        assert_eq!(read.tally.notes, 1, "{}", read.text);
     }
 }

@@ -8,7 +8,7 @@ use fenxi_model::{Micros, catalog::histogram};
 use super::names::percentile_name;
 use crate::{Family, Format, Head, Input, Out, Relative, Sure, number};
 
-/// What this file reads.
+/// Importer for HdrHistogram.
 pub static FORMAT: Format = Format {
     name: "hdr-histogram",
     summary: "HdrHistogram: percentile distribution (text, CSV), interval log (maxima only)",
@@ -40,7 +40,7 @@ fn is_log(line: &str) -> bool {
 fn sniff(head: &Head<'_>) -> Sure {
     // Some load generators print the same within their reports.
     let log = head.lines().take_while(|l| l.starts_with("#[") || l.starts_with("\"Start")).any(is_log);
-    // Below a line or two of text it is nobody else's.
+    // Below a line or two of text it is of no other format.
     let below = Sure::Likely.when(head.lines().skip(1).take(3).any(is_header));
     Sure::Certain.when(is_header(head.first()) || log).max(below)
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, json, number};
 
-/// What this file reads.
+/// Importer for hyperfine.
 pub static FORMAT: Format = Format {
     name: "hyperfine",
     summary: "hyperfine: report, --export-json, --export-csv",

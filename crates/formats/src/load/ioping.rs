@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, json, scaled};
 
-/// What this file reads.
+/// Importer for ioping.
 pub static FORMAT: Format = Format {
     name: "ioping",
     summary: "ioping: requests and statistics as text, -J as JSON",

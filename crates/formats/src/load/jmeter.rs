@@ -13,7 +13,7 @@ use quick_xml::{Reader as Xml, XmlVersion, events::Event as Node};
 use super::seconds::{Event, Kinds, Seconds};
 use crate::{Clock, Family, Fields, Format, Head, Input, Out, Splitter, Sure, civil_date, civil_time, number};
 
-/// What this file reads.
+/// Importer for JMeter.
 pub static FORMAT: Format = Format {
     name: "jmeter",
     summary: "JMeter: JTL results as CSV and as XML",

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, json, number};
 
-/// What this file reads.
+/// Importer for JMH.
 pub static FORMAT: Format = Format {
     name: "jmh",
     summary: "JMH: table, -rf json, csv and text; thrpt, avgt, sample, ss; profilers",

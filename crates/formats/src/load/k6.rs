@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, json, number, scaled};
 
-/// What this file reads.
+/// Importer for k6.
 pub static FORMAT: Format = Format {
     name: "k6",
     summary: "k6: summary at the end, --summary-export, handleSummary as JSON",

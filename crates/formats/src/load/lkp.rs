@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Family, Format, Head, Input, Out, Sure, json};
 
-/// What this file reads.
+/// Importer for LKP tests stats.json, matrix.json.
 pub static FORMAT: Format = Format {
     name: "lkp",
     summary: "LKP tests: stats.json, matrix.json",

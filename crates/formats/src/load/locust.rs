@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for Locust.
 pub static FORMAT: Format = Format {
     name: "locust",
     summary: "Locust: stats, stats history and failures as CSV, console tables",

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Relative, Sure, json, number};
 
-/// What this file reads.
+/// Importer for memtier_benchmark.
 pub static FORMAT: Format = Format {
     name: "memtier-benchmark",
     summary: "memtier_benchmark: tables, --json-out-file",

@@ -11,6 +11,7 @@ mod seconds;
 mod spread;
 mod tree;
 pub(crate) mod units;
+pub(crate) mod vegeta;
 
 formats! {
     sysbench,
@@ -27,7 +28,6 @@ formats! {
     fio_log,
     jmeter,
     k6,
-    vegeta,
     iperf3,
     redis_benchmark,
     memtier_benchmark,
@@ -43,26 +43,21 @@ formats! {
     hdr_histogram,
     locust,
     vllm_bench,
-    nccl_tests,
     gatling,
     uperf,
     lkp,
     pbench,
     ping,
     mtr,
-    openssl_speed,
-    perf_bench,
     nuttcp,
     ioping,
     time,
-    qperf,
     cyclictest,
-    dbench,
     requests_csv,
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     /// The values of one column in the rows that a test read, None where empty or absent.
     pub(super) fn column(text: &str, table: &str, name: &str) -> Vec<Option<f64>> {
         let title = format!("# {table}\n");
@@ -76,7 +71,7 @@ mod tests {
     }
 
     /// The result called `name`.
-    pub(super) fn result(text: &str, name: &str) -> Option<f64> {
+    pub(crate) fn result(text: &str, name: &str) -> Option<f64> {
         let mut lines = text.split("# result\n").nth(1)?.lines().take_while(|l| !l.starts_with('#'));
         lines.find_map(|l| (l.split('\t').nth(1)? == name).then(|| l.split('\t').nth(2)?.parse().ok())?)
     }

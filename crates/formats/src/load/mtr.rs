@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::names::{self, Name, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, json::object, number, procps::moments::is_prompt};
 
-/// What this file reads.
+/// Importer for mtr -r, --csv and --json.
 pub static FORMAT: Format = Format {
     name: "mtr",
-    summary: "mtr -r, --csv and --json: loss and round trips to each hop",
+    summary: "mtr -r, --csv and --json: packet loss and round-trip time to each hop",
     family: Family::Load,
     tables: &[],
     example: "\

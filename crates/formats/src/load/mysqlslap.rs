@@ -7,7 +7,7 @@
 use super::names::{self, Results};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for mysqlslap, mariadb-slap.
 pub static FORMAT: Format = Format {
     name: "mysqlslap",
     summary: "mysqlslap, mariadb-slap: report and --csv",

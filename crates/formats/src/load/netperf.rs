@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for netperf.
 pub static FORMAT: Format = Format {
     name: "netperf",
     summary: "netperf: STREAM, MAERTS, RR, CRR, UDP_STREAM, omni, -k, -D",

@@ -3,7 +3,7 @@
 use super::names::{self, Results};
 use crate::{Family, Format, Head, Input, Out, Relative, Sure, number, procps::moments::is_prompt};
 
-/// What this file reads.
+/// Importer for nuttcp of TCP and UDP, also -i, -v and -fparse.
 pub static FORMAT: Format = Format {
     name: "nuttcp",
     summary: "nuttcp of TCP and UDP, also -i, -v and -fparse",

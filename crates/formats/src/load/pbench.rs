@@ -10,7 +10,7 @@ use fenxi_model::{Micros, catalog::metric};
 use super::tree;
 use crate::{Family, Format, Head, Input, Out, Relative, Sure, generic::labels::Labels, json};
 
-/// What this file reads.
+/// Importer for pbench result.json of its benchmarks.
 pub static FORMAT: Format = Format {
     name: "pbench",
     summary: "pbench: result.json of its benchmarks",

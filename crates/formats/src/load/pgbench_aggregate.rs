@@ -9,10 +9,10 @@ use fenxi_model::{Micros, catalog::load};
 use super::pgbench_log::{generator, thread};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, Ticker, number};
 
-/// What this file reads.
+/// Importer for pgbench -l --aggregate-interval.
 pub static FORMAT: Format = Format {
     name: "pgbench-aggregate",
-    summary: "pgbench -l --aggregate-interval: the log with a line for each interval",
+    summary: "pgbench -l --aggregate-interval: aggregated log, a line per interval",
     family: Family::Load,
     tables: &[&load::TABLE],
     example: "1795249942 795 3372874 35317926202 397 27454\n1795249943 732 3979497 54523946127 373 46421\n",

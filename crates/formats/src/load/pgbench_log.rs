@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure};
 
-/// What this file reads.
+/// Importer for pgbench -l.
 pub static FORMAT: Format = Format {
     name: "pgbench-log",
-    summary: "pgbench -l: the log with a line for each transaction, also with --rate and --max-tries",
+    summary: "pgbench -l: transaction log, also with --rate and --max-tries",
     family: Family::Load,
     tables: &[&load::TABLE, &histogram::TABLE],
     example: "1 1 9880 0 1795249933 830364\n0 1 10579 0 1795249933 831006\n1 2 829 0 1795249933 831213\n",
@@ -84,7 +84,7 @@ pub fn thread(file: &str) -> Option<u32> {
     (!pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit())).then_some(thread)
 }
 
-/// How the rows of a thread's log are distinguished from those of the others.
+/// Label that distinguishes the rows of a thread's log from those of others.
 pub fn generator(thread: Option<u32>) -> String {
     thread.map_or_else(|| "pgbench".to_owned(), |thread| format!("pgbench thread {thread}"))
 }

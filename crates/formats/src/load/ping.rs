@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for ping of iputils, busybox and BSD, also -D and -q; fping -c.
 pub static FORMAT: Format = Format {
     name: "ping",
     summary: "ping of iputils, busybox and BSD, also -D and -q; fping -c",

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for redis-benchmark, valkey-benchmark.
 pub static FORMAT: Format = Format {
     name: "redis-benchmark",
     summary: "redis-benchmark, valkey-benchmark: report, -q, --csv",

@@ -7,7 +7,7 @@ use super::names::Results;
 /// Names that are remembered; beyond them counting begins anew.
 const MOST: usize = 1 << 16;
 
-/// How often each name occurred.
+/// Number of occurrences of each name.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
     seen: FxHashMap<String, u32>,
@@ -19,7 +19,7 @@ impl Repeats {
         Results::nth(self.count(name))
     }
 
-    /// Whether `name` occurred.
+    /// Returns true if `name` occurred.
     pub fn has(&self, name: &str) -> bool {
         self.seen.contains_key(name)
     }

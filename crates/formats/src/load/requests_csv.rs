@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for hey -o csv, ab -g and ab -e.
 pub static FORMAT: Format = Format {
     name: "requests-csv",
-    summary: "hey -o csv, ab -g and ab -e: requests one by one, percentiles",
+    summary: "hey -o csv, ab -g and ab -e: individual requests, percentiles",
     family: Family::Load,
     tables: &[&load::TABLE, &histogram::TABLE],
     example: "\

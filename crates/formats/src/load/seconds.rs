@@ -110,7 +110,7 @@ impl Cell {
     }
 }
 
-/// What a log can say at all: a column that it does not have stays NULL.
+/// Columns that a log can have; others stay NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds {
     /// It has failed transactions.

@@ -10,7 +10,7 @@ use crate::Out;
 const BITS: u32 = 6;
 const SUB: u64 = 1 << BITS;
 
-/// How many values of which size; a value is a number of ticks (microseconds, nanoseconds).
+/// Histogram of values; a value is a number of ticks (microseconds, nanoseconds).
 #[derive(Clone, Debug, Default)]
 pub struct Spread {
     counts: Vec<u64>,
@@ -56,7 +56,7 @@ impl Spread {
         self.squares += ticks as f64 * ticks as f64;
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -6,7 +6,7 @@
 use super::names::{self, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for stress-ng.
 pub static FORMAT: Format = Format {
     name: "stress-ng",
     summary: "stress-ng: --metrics, --metrics-brief, --times, --yaml",

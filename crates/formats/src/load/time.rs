@@ -3,7 +3,7 @@
 use super::names::{self, Name, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for GNU time -v, its two lines and -p; time of bash, zsh and other shells.
 pub static FORMAT: Format = Format {
     name: "time",
     summary: "GNU time -v, its two lines and -p; time of bash, zsh and other shells",

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number, scaled};
 
-/// What this file reads.
+/// Importer for uperf.
 pub static FORMAT: Format = Format {
     name: "uperf",
     summary: "uperf: report with -a, -t, -f, -g, -T, and -R",

@@ -1,15 +1,15 @@
 //! Serving benchmarks of language models: `vllm bench serve` (before that `benchmark_serving.py`) and `bench_serving` of SGLang.
 //!
 //! TTFT is the time to the first token, TPOT the mean time of each further token of a request, ITL the time between two tokens.
-//! Latencies are of whole requests, where the run measured them. Throughput is in requests; tokens per second have names of their
-//! own. Requests that failed are in no latency.
+//! Latencies are of whole requests, where the run measured them. Throughput is in requests; tokens per second have separate
+//! names. Requests that failed are in no latency.
 
 use serde_json::{Map, Value};
 
 use super::names::{self, Name, Results};
 use crate::{Family, Format, Head, Input, Out, Sure, json, number};
 
-/// What this file reads.
+/// Importer for vLLM bench serve, SGLang bench_serving.
 pub static FORMAT: Format = Format {
     name: "vllm-bench",
     summary: "vLLM bench serve, SGLang bench_serving: Serving Benchmark Result, JSON result",

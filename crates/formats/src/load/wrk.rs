@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number, scaled};
 
-/// What this file reads.
+/// Importer for wrk, wrk2.
 pub static FORMAT: Format = Format {
     name: "wrk",
     summary: "wrk, wrk2: report, --latency, --u_latency",

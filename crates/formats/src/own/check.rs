@@ -1,5 +1,5 @@
 //! What the tests of shipped descriptions try, for a description of somebody's own: that it reads what it is for, recognises that and
-//! nothing else, tells what it cannot read, and survives damage.
+//! nothing else, reports what it cannot read, and survives damage.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ const GARBAGE: &str = "~~ \u{fffd}#!7f ;; what\tis (this = 1,, ::\n";
 pub struct Check {
     /// What: `reads`, `recognised` …
     pub what: &'static str,
-    /// What was found, in words.
+    /// Description of the result.
     pub found: String,
-    /// What is wrong, one thing each; empty where all is right.
+    /// Problems, one each; empty where there are none.
     pub wrong: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ fn of_others(format: &Arc<TextFormat>) -> Check {
     let (mut n, mut wrong) = (0, Vec::new());
     for other in others {
         n += 1;
-        if format.sniff(&Head { text: other.example }) != Sure::No {
+        if format.sniff(&Head { text: other.example() }) != Sure::No {
             wrong.push(format!("it takes a text of {}", other.name));
         }
     }
@@ -182,7 +182,7 @@ fn damage(format: &Arc<TextFormat>, texts: &[Text]) -> Check {
     Check::new("damage", format!("{n} damaged texts are read to their end"), wrong)
 }
 
-/// Lines of garbage between the others must be told.
+/// Lines of garbage between the others must be reported.
 fn garbage(format: &Arc<TextFormat>, texts: &[Text]) -> Check {
     let mut wrong = Vec::new();
     for (name, bytes) in texts {

@@ -4,8 +4,7 @@ use regex::Regex;
 use rustc_hash::FxHashMap;
 
 use super::{
-    compile::pattern,
-    document::{Keys, Wrong, list},
+    document::{Keys, Wrong, list, pattern},
     report::Pace,
     words::Words,
 };
@@ -32,7 +31,7 @@ pub(crate) struct Coded {
 }
 
 impl Coded {
-    /// What a description with a reader says; None for one without.
+    /// Settings of a description with a reader; None for one without.
     pub(super) fn read(name: &'static str, top: &Keys<'_, '_>) -> Result<Option<Coded>, Wrong> {
         let Some(said) = top.text("reader")? else { return Ok(None) };
         let Some((_, reader)) = READERS.iter().find(|(known, _)| *known == said.text) else {

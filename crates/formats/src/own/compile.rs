@@ -4,25 +4,23 @@ use fenxi_model::{
     Shape, TABLES, Table, Type,
     catalog::{DT, HOST, N_COMMON, T},
 };
-use jiff::tz::TimeZone;
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 use super::{
-    document::{Keys, Said, Source, Wrong, list, number_of, perhaps},
+    document::{Keys, Said, Source, Wrong, list, pattern, perhaps},
+    each::Each,
     results::{Bucket, Pairs, ResultRule},
-    value::{Amount, Cell, Groups, Template},
+    samples::Begins,
+    timing::{self, DATE, TIME, Timing},
+    value::{Amount, Cell, From, Groups, Template, Values, read_labels},
 };
-use crate::generic::{sheet::Decimal, when::When};
+use crate::generic::sheet::Decimal;
 
-/// Memory that one compiled pattern may take.
-const PATTERN_BYTES: usize = 1 << 20;
 /// Patterns of one format, and rows that one line may become.
 const MOST_LINES: usize = 200;
 const MOST_ROWS: usize = 100;
 
-/// Groups that say something about all that follows.
-pub(super) const TIME: &str = "time";
-pub(super) const DATE: &str = "date";
+/// The group that names the host of all that follows.
 pub(super) const OF_HOST: &str = "host";
 
 /// How a format's lines are read.
@@ -34,24 +32,10 @@ pub(super) struct Rules {
     pub(super) timing: Option<Timing>,
     pub(super) host: Option<String>,
     pub(super) decimal: Decimal,
-    /// Whether lines are drawn over, so that only what stands last in one counts.
+    /// Whether lines are drawn over, so that only the last text in one counts.
     pub(super) overwritten: bool,
     /// Names of the groups that are kept.
     pub(super) kept: Vec<String>,
-}
-
-/// How times are written.
-#[derive(Debug)]
-pub(super) struct Timing {
-    /// None where samples are only counted.
-    pub(super) when: Option<When>,
-    pub(super) zone: Option<TimeZone>,
-    /// How the group `date` is written, where times of day are apart from it; None for any common form.
-    pub(super) date: Option<String>,
-    pub(super) interval: Option<f64>,
-    pub(super) is_clock: bool,
-    /// The tool whose outputs are each of a moment, where they are.
-    pub(super) moments_of: Option<String>,
 }
 
 /// One pattern and what its lines become.
@@ -64,8 +48,8 @@ pub(super) struct Line {
     /// Groups of it that are kept, and where.
     pub(super) keep: Vec<(usize, usize)>,
     pub(super) forget: Vec<usize>,
-    /// Whether it begins a sample.
-    pub(super) sample: bool,
+    /// Where it begins a sample; None: never.
+    pub(super) sample: Option<Begins>,
     /// How long the interval is that ends with it, by its own field.
     pub(super) interval: Option<Amount>,
     pub(super) rows: Vec<RowRule>,
@@ -79,10 +63,20 @@ pub(super) struct Line {
     pub(super) section: Option<usize>,
     /// The sections that it is of; none for any.
     pub(super) within: Vec<usize>,
-    /// What it says about the report.
+    /// Its effect on the report.
     pub(super) note: Option<String>,
     /// Whether it becomes events only: its time is its own.
     pub(super) is_event: bool,
+    /// Groups of it that have several values.
+    pub(super) each: Each,
+}
+
+impl Line {
+    /// Its date and its time.
+    pub(super) fn times<'v>(&self, values: &Values<'v>) -> (Option<&'v str>, Option<&'v str>) {
+        let get = |group: Option<usize>| group.and_then(|group| values.get(From::Line(group))).map(str::trim);
+        (get(self.date), get(self.time))
+    }
 }
 
 impl RowRule {
@@ -124,9 +118,21 @@ const TOP: &[&str] = &[
     "words",
     "classes",
 ];
-const OF_TIME: &[&str] = &["format", "zone", "date", "interval", "command"];
 const OF_LINE: &[&str] = &[
-    "pattern", "keep", "forget", "sample", "interval", "begins", "results", "sums", "bucket", "section", "in", "note",
+    "pattern",
+    "keep",
+    "forget",
+    "sample",
+    "sample_per",
+    "interval",
+    "begins",
+    "results",
+    "sums",
+    "bucket",
+    "each",
+    "section",
+    "in",
+    "note",
     "row",
 ];
 
@@ -135,34 +141,12 @@ pub(super) fn top<'t, 's>(source: Source<'s>, table: &'t toml::de::DeTable<'s>) 
     Keys::new(source, table, 0, "a format", TOP)
 }
 
-/// A pattern as it is used, from the file.
-pub(super) fn pattern(source: Source<'_>, said: Said<'_>, whole: &str) -> Result<Regex, Wrong> {
-    // By itself first: a message about what is put around it would not help.
-    let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_BYTES).build();
-    build(said.text).and_then(|_| build(whole)).map_err(|error| {
-        let why = match &error {
-            regex::Error::CompiledTooBig(_) => {
-                "it is too large; repeat less (`{1,9}`), or match words of ASCII (`(?-u:…)`)".to_owned()
-            }
-            error => {
-                error.to_string().lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned()
-            }
-        };
-        source.wrong(said.at, format!("the pattern `{}` cannot be read: {why}", said.text))
-    })
-}
-
 impl Rules {
-    pub(super) fn read(name: &str, top: &Keys<'_, '_>) -> Result<Rules, Wrong> {
+    pub(super) fn read(name: &'static str, top: &Keys<'_, '_>) -> Result<Rules, Wrong> {
         let source = top.source;
         let ignore: Result<Vec<_>, _> =
             top.texts("ignore")?.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
-        let decimal = match top.text("decimal")? {
-            None => Decimal::Point,
-            Some(Said { text: ".", .. }) => Decimal::Point,
-            Some(Said { text: ",", .. }) => Decimal::Comma,
-            Some(said) => return Err(source.wrong(said.at, "`decimal` is \".\" or \",\"")),
-        };
+        let decimal = Decimal::read(top)?.unwrap_or(Decimal::Point);
         let lines = top.tables("line", "[[line]]", OF_LINE)?;
         let pairs = Pairs::read(top)?;
         if lines.is_empty() && pairs.is_none() {
@@ -178,8 +162,12 @@ impl Rules {
         let mut kept: Vec<String> = patterns.iter().flat_map(|pattern| pattern.keep.iter().cloned()).collect();
         kept.sort();
         kept.dedup();
-        let timing = match top.table("time", "[time]", OF_TIME)? {
-            Some(keys) => Some(Timing::read(keys, &patterns)?),
+        let timing = match top.table("time", "[time]", timing::KEYS)? {
+            Some(keys) => {
+                let has = |name: &str| patterns.iter().any(|pattern| pattern.group(name).is_some());
+                let samples = patterns.iter().any(|pattern| pattern.sample.is_some());
+                Some(Timing::read(name, keys, has, samples)?)
+            }
             None => None,
         };
         let labels = top.table("labels", "labels", &[])?;
@@ -201,89 +189,12 @@ impl Rules {
     }
 }
 
-impl Timing {
-    fn read(keys: Keys<'_, '_>, patterns: &[Pattern]) -> Result<Timing, Wrong> {
-        let source = keys.source;
-        let said = keys.needed("format", "\"iso\"")?;
-        let has = |name: &str| patterns.iter().any(|pattern| pattern.group(name).is_some());
-        let moments = said.text == "moments";
-        let counted = moments || said.text == "counted";
-        let missing = match (counted, has(TIME)) {
-            (false, false) => Some("no pattern has a group `(?<time>…)`; add one, or say `format = \"counted\"`"),
-            (true, true) => Some("a pattern has a group `time`, but times are `counted`; say how it is written"),
-            (true, false) if !patterns.iter().any(|pattern| pattern.sample) => {
-                Some("times are `counted`, but no [[line]] has `sample = true`: the line with which each sample begins")
-            }
-            _ => None,
-        };
-        if let Some(why) = missing {
-            return Err(source.wrong(said.at, why));
-        }
-        let when = (!counted).then(|| When::named(said.text));
-        if let Some(When::Form(form)) = &when {
-            check_form(form, true).map_err(|why| source.wrong(said.at, format!("`format`: {why}")))?;
-        }
-        let date = keys.text("date")?;
-        let is_clock = when == Some(When::Day);
-        if let Some(said) = date {
-            check_form(said.text, false).map_err(|why| source.wrong(said.at, format!("`date`: {why}")))?;
-            if !is_clock || !has(DATE) {
-                let why = "`date` is for a group `(?<date>…)` apart from times of day: with `format = \"clock\"`";
-                return Err(source.wrong(said.at, why));
-            }
-        }
-        let zone = match keys.text("zone")? {
-            Some(Said { text: "UTC", .. }) => Some(TimeZone::UTC),
-            Some(said) => Some(TimeZone::get(said.text).map_err(|_| {
-                source.wrong(
-                    said.at,
-                    format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text),
-                )
-            })?),
-            None => None,
-        };
-        let interval = match keys.value("interval") {
-            None => None,
-            Some(value) => match number_of(value.get_ref()).filter(|s| *s > 0.0) {
-                Some(seconds) => Some(seconds),
-                None => return Err(keys.wrong_type("interval", value, "seconds, more than 0")),
-            },
-        };
-        let command = keys.text("command")?.map_or(String::new(), |said| said.text.to_owned());
-        let moments_of = moments.then_some(command);
-        Ok(Timing { moments_of, when, zone, date: date.map(|said| said.text.to_owned()), interval, is_clock })
-    }
-}
-
-/// Tries a form of `strftime` with a date.
-fn check_form(form: &str, with_time: bool) -> Result<(), String> {
-    const WORDS: &str = "expected `iso`, `clock`, `counted`, `moments`, `epoch_s`, `epoch_ms`, `epoch_us`, `epoch_ns`, `elapsed_s`, \
-                         `elapsed_ms`, `elapsed_us`, or a form of strftime such as `%d.%m.%Y %H:%M:%S`";
-    if !form.contains('%') {
-        let known = WORDS.split('`').filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
-        return Err(format!("`{form}` is not known{}; {WORDS}", perhaps(form, known)));
-    }
-    let moment =
-        jiff::civil::date(2026, 11, 21).at(14, 35, 53, 0).to_zoned(TimeZone::UTC).map_err(|e| e.to_string())?;
-    let text = jiff::fmt::strtime::format(form, &moment).map_err(|error| format!("`{form}`: {error}"))?;
-    let read = jiff::fmt::strtime::parse(form, &text).map_err(|error| format!("`{form}`: {error}"))?;
-    let day = read.to_date().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).date()));
-    if day != Some(moment.date()) {
-        return Err(format!("`{form}` has no year, month and day"));
-    }
-    let time = read.to_time().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).time()));
-    if with_time && time.is_none_or(|time| time.hour() != 14) {
-        return Err(format!("`{form}` has no time of day"));
-    }
-    Ok(())
-}
-
 /// A pattern before what its lines become is known.
 struct Pattern {
     regex: Regex,
     groups: Vec<Option<String>>,
     keep: Vec<String>,
-    sample: bool,
+    sample: Option<Begins>,
 }
 
 impl Pattern {
@@ -306,7 +217,8 @@ impl Pattern {
             }
             keep.push(kept.text.to_owned());
         }
-        Ok(Pattern { regex, groups, keep, sample: keys.flag("sample")? })
+        let sample = Begins::read(keys, &groups)?;
+        Ok(Pattern { regex, groups, keep, sample })
     }
 
     fn group(&self, name: &str) -> Option<usize> {
@@ -328,7 +240,9 @@ struct Context<'t, 's> {
 
 impl<'s> Context<'_, 's> {
     fn line(&self, keys: Keys<'_, 's>, pattern: Pattern) -> Result<Line, Wrong> {
-        let groups = Groups { line: &pattern.groups, kept: self.kept };
+        let whole = Groups { line: &pattern.groups, kept: self.kept, parts: &[] };
+        let each = Each::read(keys, whole)?;
+        let groups = Groups { parts: &each.names, ..whole };
         let slot = |name: &str| self.kept.iter().position(|kept| kept == name);
         let mut forget = Vec::new();
         for said in keys.texts("forget")? {
@@ -337,7 +251,7 @@ impl<'s> Context<'_, 's> {
             forget.push(slot(said.text).ok_or_else(why)?);
         }
         let (time, date) = (pattern.group(TIME), pattern.group(DATE));
-        if (time.or(date).is_some() || pattern.sample) && self.timing.is_none() {
+        if (time.or(date).is_some() || pattern.sample.is_some()) && self.timing.is_none() {
             let why = "the line has a time, but there is no [time]: add it, with `format = \"iso\"` or another form";
             return Err(self.source.wrong(keys.at, why));
         }
@@ -380,6 +294,7 @@ impl<'s> Context<'_, 's> {
             is_event: !rows.is_empty() && rows.iter().all(|row| row.table.shape == Shape::Events),
             rows,
             pattern: pattern.regex,
+            each,
         })
     }
 
@@ -436,7 +351,7 @@ impl<'s> Context<'_, 's> {
             rule.cells.push((place, Cell::read(source, &table.columns[place], value, groups)?));
         }
         if let Some(labels) = self.labels.filter(|_| table.index_of("labels").is_some()) {
-            rule.labels.extend(read_labels(labels, Groups { line: &[], kept: &[] })?);
+            rule.labels.extend(read_labels(labels, Groups::default())?);
         }
         if rule.cells.iter().all(|(place, _)| *place < N_COMMON + table.n_keys) && table.shape != Shape::Events {
             let columns = &table.columns[N_COMMON + table.n_keys..];
@@ -459,19 +374,6 @@ impl<'s> Context<'_, 's> {
         rule.needs.extend(rule.labels.iter().flat_map(|(_, template)| template.kept()));
         Ok(rule)
     }
-}
-
-pub(super) fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<(String, Template)>, Wrong> {
-    let mut labels = Vec::new();
-    for (key, value) in keys.all() {
-        let Some(text) = value.get_ref().as_str() else {
-            return Err(keys.wrong_type(key.text, value, "a text in quotes"));
-        };
-        let template = Template::read(text, groups)
-            .map_err(|why| keys.source.wrong(value.span().start, format!("label `{}`: {why}", key.text)))?;
-        labels.push((key.text.to_owned(), template));
-    }
-    Ok(labels)
 }
 
 /// The number of the column that a key of a row names.

@@ -1,14 +1,19 @@
-//! The TOML of a format's file, read strictly: a key that nobody knows and a value of another type are errors with their line.
+//! The TOML of a format's file, read strictly: an unknown key and a value of another type are errors with their line.
 
 use std::fmt::Display;
 
 use fenxi_model::near;
+use jiff::tz::TimeZone;
+use regex::{Regex, RegexBuilder};
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
 };
 
-/// What is wrong in a format's file, and where.
+/// Memory that one compiled pattern may take.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// Error in a format's file, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {what}")]
 pub struct Wrong {
@@ -16,7 +21,7 @@ pub struct Wrong {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there, what was expected, and what to do.
+    /// Message: the problem, what was expected, and the way out.
     pub what: String,
 }
 
@@ -139,6 +144,30 @@ impl<'t, 's> Keys<'t, 's> {
         }
     }
 
+    /// A number.
+    pub(crate) fn number(&self, key: &str) -> Result<Option<f64>, Wrong> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        number_of(value.get_ref()).map(Some).ok_or_else(|| self.wrong_type(key, value, "a number"))
+    }
+
+    /// A number that is more than 0.
+    pub(crate) fn positive(&self, key: &str) -> Result<Option<f64>, Wrong> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let number = number_of(value.get_ref()).filter(|number| *number > 0.0);
+        number.map(Some).ok_or_else(|| self.wrong_type(key, value, "a number, more than 0"))
+    }
+
+    /// The time zone at `zone`.
+    pub(crate) fn zone(&self) -> Result<Option<TimeZone>, Wrong> {
+        match self.text("zone")? {
+            None => Ok(None),
+            Some(Said { text: "UTC", .. }) => Ok(Some(TimeZone::UTC)),
+            Some(Said { text, at }) => TimeZone::get(text).map(Some).map_err(|_| {
+                self.source.wrong(at, format!("`{text}` is no time zone; expected a name such as Europe/Berlin or UTC"))
+            }),
+        }
+    }
+
     /// A table within it, with no other keys than `known`; any keys where none are known.
     pub(crate) fn table(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Option<Keys<'t, 's>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(None) };
@@ -183,4 +212,21 @@ pub(super) fn perhaps<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 /// Names as a list in a sentence.
 pub(super) fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// A pattern as it is used, from the file.
+pub(super) fn pattern(source: Source<'_>, said: Said<'_>, whole: &str) -> Result<Regex, Wrong> {
+    // By itself first: a message about what is put around it would not help.
+    let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_BYTES).build();
+    build(said.text).and_then(|_| build(whole)).map_err(|error| {
+        let why = match &error {
+            regex::Error::CompiledTooBig(_) => {
+                "it is too large; repeat less (`{1,9}`), or match words of ASCII (`(?-u:…)`)".to_owned()
+            }
+            error => {
+                error.to_string().lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned()
+            }
+        };
+        source.wrong(said.at, format!("the pattern `{}` cannot be read: {why}", said.text))
+    })
 }

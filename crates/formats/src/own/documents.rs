@@ -11,17 +11,17 @@ use super::{
     shipped,
 };
 use crate::{
-    Field, Input, Out, Ticker,
+    Field, Input, Out,
     generic::labels::Labels,
     load,
     sysstat::{
-        json::{Columns, Part, each, host, label, objects, omits_first, stamp_in},
-        times::{Times, moment},
+        json::{Columns, label, objects, reports_of_moments},
+        times::Times,
     },
 };
 
-/// Keys of `[json]`.
-const OF_JSON: &[&str] = &["like", "rows", "name", "reader"];
+/// Keys of `[json]`: `table` is the one that a reader fills.
+const OF_JSON: &[&str] = &["like", "rows", "name", "reader", "table"];
 
 /// What `[json]` reads: documents like those of a shipped format, or those that its own columns say.
 #[derive(Debug)]
@@ -56,7 +56,8 @@ impl Json {
 type Reader = fn(&mut Input<'_>, &mut Out<'_>);
 
 /// The names that descriptions have for it.
-const READERS: &[(&str, Reader)] = &[("ghz", load::ghz::read_json), ("oha", load::oha::read_json)];
+const READERS: &[(&str, Reader)] =
+    &[("ghz", load::ghz::read_json), ("oha", load::oha::read_json), ("vegeta", load::vegeta::read_json)];
 
 /// Documents like those of a shipped format.
 #[derive(Debug)]
@@ -130,28 +131,7 @@ impl Document {
 
 impl Rows {
     fn run(&self, input: &mut Input<'_>, out: &mut Out<'_>) {
-        let head = input.head();
-        let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
-        let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);
-        let omitted = omits_first(&head);
-        drop(head);
-        let mut boot = false;
-        each(input, out, |part, out| match part {
-            Part::Host(key, value) => {
-                boot |= key == "nodename" && !omitted;
-                host(key, value, &mut times, out);
-            }
-            Part::Report(report) => {
-                if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
-                    times.stamp(stamp, out);
-                }
-                let boot = std::mem::replace(&mut boot, false);
-                times.report(boot, out);
-                out.since_boot(boot);
-                self.report(report, &times, out);
-                out.since_boot(false);
-            }
-        });
+        reports_of_moments(input, out, |_, first, _| first, |report, times, out| self.report(report, times, out));
     }
 
     fn report(&self, report: &Map<String, Value>, times: &Times, out: &mut Out<'_>) {

@@ -1,6 +1,6 @@
 //! Drafts a description from a text: tables by their headers, keys of pairs, and shapes of lines; of these the one that reads most.
 //!
-//! A draft is read before it is given out, so that it works as it is. It says only what the text shows: what a number means is
+//! A draft is read before it is given out, so that it works as it is. It has only what the text shows: what a number means is
 //! left open, with a comment, and becomes a metric.
 
 mod json;
@@ -25,7 +25,7 @@ const EXAMPLE: usize = 12;
 pub struct Draft {
     /// Its text, in TOML.
     pub toml: String,
-    /// What it reads: `tables`, `pairs`, `lines` or `JSON`.
+    /// Kind of layout that it reads: `tables`, `pairs`, `lines` or `JSON`.
     pub kind: &'static str,
     /// Lines of the text that are not blank, and how many of them it cannot read.
     pub lines: usize,
@@ -54,7 +54,7 @@ pub fn draft(name: &str, text: &str) -> Option<Draft> {
     }
     let sketches = [table::sketch(&lines), pairs::sketch(name, &lines), lines::sketch(name, &lines)];
     let drafts = sketches.into_iter().flatten().filter_map(|sketch| try_it(name, &sketch, &lines));
-    // The earlier one where two read as much: it says more of what stands where.
+    // The earlier one where two read as much: it is more specific.
     drafts.min_by_key(|draft| (draft.unread, std::cmp::Reverse(draft.rows.min(1))))
 }
 
@@ -82,7 +82,7 @@ fn written(name: &str, sketch: &Sketch, recognises: bool) -> String {
     let most = if sketch.kind == "JSON" { usize::MAX } else { EXAMPLE };
     let example: String = sketch.example.iter().take(most).map(|line| format!("{line}\n")).collect();
     let mut toml = format!(
-        "# A draft: what it says was seen in one text. Decide what is marked with `?`, then try it:\n\
+        "# A draft from one text. Decide what is marked with `?`, then try it:\n\
          #     fenxi format try FILE --description {name}.toml\n\
          #     fenxi format check {name}.toml\n\
          summary = {}    # ? which tool and options print it\n",
@@ -197,7 +197,7 @@ mod tests {
         let draft = of("time      r  w\n12:00:01  1  2\n12:00:02  3  4\n");
         assert_eq!((draft.unread, draft.rows), (0, 4), "{}", draft.toml);
         assert!(draft.toml.contains("time = \"time\""), "{}", draft.toml);
-        // Each row has the time that stands in front of it, and so do rows with a name.
+        // Each row has the time in front of it, and so do rows with a name.
         let draft = of("time      queue  wait_ms\n12:00:01  a  1\n12:00:01  b  2\n12:00:02  a  3\n");
         assert!(draft.toml.contains("[recognise]") && draft.toml.contains("wait_ms = \"metric ms\""), "{}", draft.toml);
         // A header of several words above a column.
@@ -248,7 +248,7 @@ mod tests {
     fn every_example_of_a_format_gives_a_draft_that_works_or_none() {
         let mut drafted = 0;
         for format in crate::formats() {
-            if let Some(draft) = draft("mine", format.example) {
+            if let Some(draft) = draft("mine", format.example()) {
                 drafted += 1;
                 TextFormat::tried("mine", "draft", &draft.toml)
                     .unwrap_or_else(|wrong| panic!("{}: {wrong}", format.name));

@@ -15,7 +15,7 @@ impl TextFormat {
         }
     }
 
-    /// The rule of the description that reads a line. Rows below a header are not distinguished from others: that depends on what stands
+    /// The rule of the description that reads a line. Rows below a header are not distinguished from others: that depends on what is
     /// above them.
     pub(crate) fn rule_of(&self, line: &str) -> Option<LineRule> {
         let text = line.trim_end();

@@ -38,7 +38,7 @@ fn name_tables(key: &str, value: &DeValue<'_>, named: &mut [bool]) {
             let of = known(table).filter(|at| table == "metric" || TABLES[*at].index_of(column).is_some());
             // `pattern` and the like name no table, whatever they say.
             let of = if key == "table" { known(text) } else { of.filter(|_| key != "pattern" && key != "name") };
-            let like = Some(text).filter(|_| key == "like").and_then(|name| shipped::about(name));
+            let like = Some(text).filter(|_| key == "like").and_then(|name| shipped::about_named(name));
             let like = like.into_iter().flat_map(|about| &about.tables).filter_map(|table| known(table.name));
             of.into_iter().chain(like).for_each(|at| named[at] = true);
         }

@@ -15,15 +15,14 @@ use crate::{
 /// Where a value goes.
 #[derive(Clone, Debug)]
 pub(crate) enum Goal {
-    /// A column of numbers, in its unit after multiplication and addition; where it is `counted`, divided by the length of the
-    /// interval.
-    Column { table: &'static Table, place: usize, scale: f64, offset: f64, counted: bool },
+    /// A column of numbers, in its unit after multiplication and addition, and what it is counted per.
+    Column { table: &'static Table, place: usize, scale: f64, offset: f64, per: Per },
     /// A column of texts: a key of the row. Metrics of the row have it as the label.
     Key { table: &'static Table, place: usize, label: String },
     /// A label of the row's metrics alone.
     Label(String),
     /// A metric; without its own name it is called as its column is headed.
-    Metric { name: Option<&'static str>, unit: &'static str, scale: f64 },
+    Metric { name: Option<&'static str>, unit: &'static str, scale: f64, per: Per },
     /// A result of the run.
     Result(ResultGoal),
     /// The time of day of the row.
@@ -53,7 +52,7 @@ impl ResultGoal {
         // Of several figures the first: `0.51 ms, 0.20 ms, 0.90 ms`.
         let first = text.split(", ").next()?;
         let own = match self.unit {
-            _ if !self.says_unit => return number(text.split([' ', '%']).next()?).map(|value| self.value(value)),
+            _ if !self.says_unit => return number(first.split([' ', '%']).next()?).map(|value| self.value(value)),
             "ms" => milliseconds(first),
             "s" => milliseconds(first).map(|ms| ms / 1e3),
             _ => scaled(first.trim_end_matches(" bytes"), self.base).map(|value| value * self.scale),
@@ -73,6 +72,32 @@ impl Goal {
     /// # Errors
     /// When there is no such column, unit or result: with what was expected.
     pub(crate) fn read(text: &str) -> Result<Goal, String> {
+        match Goal::any(text)? {
+            Goal::Column { per: Per::Total, .. } | Goal::Metric { per: Per::Total, .. } => {
+                Err(format!("`{text}`: totals are for a `[[line]]`, or for columns of a sheet"))
+            }
+            Goal::Metric { per: Per::Interval, .. } => Err(AMOUNT.to_owned()),
+            goal => Ok(goal),
+        }
+    }
+
+    /// As [`Goal::read`], of values that may only grow: `total` behind the unit, `total or rate` where the values show whether they
+    /// do, or are per second already.
+    ///
+    /// # Errors
+    /// As [`Goal::read`].
+    pub(crate) fn of_sheet(text: &str) -> Result<Goal, String> {
+        let open = text.strip_suffix(" or rate").filter(|text| text.ends_with("total"));
+        let mut goal = Goal::any(open.unwrap_or(text))?;
+        if let Goal::Column { per, .. } | Goal::Metric { per, .. } = &mut goal
+            && open.is_some()
+        {
+            *per = Per::Shown;
+        }
+        Ok(goal)
+    }
+
+    fn any(text: &str) -> Result<Goal, String> {
         let text = text.trim();
         let (place, rest) = text.split_once(' ').map_or((text, ""), |(place, rest)| (place, rest.trim()));
         match (place, place.split_once('.')) {
@@ -91,7 +116,11 @@ impl Goal {
     }
 }
 
-fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
+/// The column of a table, which is none that all tables have.
+///
+/// # Errors
+/// When there is none: with names that are near.
+pub(crate) fn place_of(table: &str, column: &str) -> Result<(&'static Table, usize), String> {
     let Some(found) = TABLES.iter().copied().find(|known| known.name == table) else {
         let near = perhaps(table, TABLES.iter().map(|known| known.name));
         return Err(format!("there is no table `{table}`{near} (`fenxi list tables` lists them)"));
@@ -102,6 +131,11 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
             "the table `{table}` has no column `{column}` to fill{near} (`fenxi list tables {table}` lists them)"
         ));
     };
+    Ok((found, place))
+}
+
+fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
+    let (found, place) = place_of(table, column)?;
     let wrong = |why: &str| Err(format!("`{table}.{column}`: {why}"));
     match found.columns[place].ty {
         Type::F64 => {
@@ -112,9 +146,9 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
             };
             let scale =
                 factor(unit, |unit| conversion(unit, found.columns[place].unit).map(|read| (read.factor, read.per)));
-            let (scale, counted) = scale.map_err(|why| format!("`{table}.{column}`: {why}"))?;
+            let (scale, per) = scale.map_err(|why| format!("`{table}.{column}`: {why}"))?;
             let (scale, offset) = if complement { (-scale, 100.0) } else { (scale, 0.0) };
-            Ok(Goal::Column { table: found, place, scale, offset, counted })
+            Ok(Goal::Column { table: found, place, scale, offset, per })
         }
         Type::Label => match rest.strip_prefix("as ").map(str::trim).or(rest.is_empty().then_some(column)) {
             Some(label) => Ok(Goal::Key { table: found, place, label: label.to_owned() }),
@@ -124,52 +158,49 @@ fn of_table(table: &str, column: &str, rest: &str) -> Result<Goal, String> {
     }
 }
 
-/// `KiB`, `4KiB`, `* 4096`: how much a 1 is, by `unit` for what is a unit, and whether it is one of the interval.
-fn factor(text: &str, unit: impl Fn(&str) -> Result<(f64, Per), String>) -> Result<(f64, bool), String> {
+/// `KiB`, `4KiB`, `* 4096`: how much a 1 is, by `unit` for what is a unit, and what it is counted per.
+fn factor(text: &str, unit: impl Fn(&str) -> Result<(f64, Per), String>) -> Result<(f64, Per), String> {
     if let Some(times) = text.strip_prefix('*') {
-        let times = times.trim();
-        return times
-            .parse()
-            .ok()
-            .filter(|n: &f64| n.is_finite() && *n != 0.0)
-            .map(|times| (times, false))
-            .ok_or(format!("`{times}` is no factor"));
+        let (times, per) = match times.strip_suffix(" total") {
+            Some(times) => (times.trim(), Per::Total),
+            None => (times.trim(), Per::Value),
+        };
+        let factor = times.parse().ok().filter(|n: &f64| n.is_finite() && *n != 0.0);
+        return factor.map(|times| (times, per)).ok_or(format!("`{times}` is no factor"));
     }
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (many, name) = text.split_at(digits);
     let many = if many.is_empty() { 1.0 } else { many.parse().map_err(|_| format!("`{many}` is no number"))? };
-    match unit(name)? {
-        (each, Per::Value) => Ok((many * each, false)),
-        (each, Per::Interval) => Ok((many * each, true)),
-        _ => Err(format!("`{text}`: totals are for a `[[line]]`")),
-    }
+    unit(name).map(|(each, per)| (many * each, per))
 }
 
-/// The same for what is no column of a table, which knows no interval.
-fn plain(factor: (f64, bool)) -> Result<f64, String> {
-    if factor.1 { Err("counts of an interval are for columns of tables".to_owned()) } else { Ok(factor.0) }
-}
+/// Why a count of an interval cannot be what is no column of a table.
+const AMOUNT: &str = "counts of an interval are for columns of tables";
 
 fn metric(name: Option<&'static str>, rest: &str) -> Result<Goal, String> {
     if rest.is_empty() || rest.starts_with('*') {
-        let scale = if rest.is_empty() { 1.0 } else { plain(factor(rest, |_| Ok((1.0, Per::Value)))?)? };
-        return Ok(Goal::Metric { name, unit: "", scale });
+        let all = if rest.is_empty() { Ok((1.0, Per::Value)) } else { factor(rest, |_| Ok((1.0, Per::Value))) };
+        return all.map(|(scale, per)| Goal::Metric { name, unit: "", scale, per });
     }
     let bare = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     let unit = match bare {
         "CPU" => "CPU",
         bare => free_unit(bare).symbol(),
     };
-    let scale = factor(rest, |text| match text {
+    let (scale, per) = factor(rest, |text| match text {
         "CPU" => Ok((1.0, Per::Value)),
         text => free_conversion(text).map(|read| (read.factor, read.per)),
-    })
-    .and_then(plain)?;
-    Ok(Goal::Metric { name, unit, scale })
+    })?;
+    Ok(Goal::Metric { name, unit, scale, per })
 }
 
 /// The result called `name`, in the unit in `rest`.
 pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
+    if name.contains(['{', '}']) {
+        return Err(format!(
+            "`{name}`: a group names what a result is of, as in `latency_mean[{{group}}]`, or a `percentile {{group}}`"
+        ));
+    }
     let mut words: Vec<&str> = rest.split_ascii_whitespace().collect();
     let mut take = |wanted: &str| words.iter().position(|word| *word == wanted).map(|at| words.remove(at)).is_some();
     let (complement, says_unit) = (take("complement"), take("auto"));
@@ -178,13 +209,11 @@ pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
     let said = words.join(" ");
     let known = names::named(name);
     let (unit, better) = match (known, better) {
-        (Some(known), None) => (known.unit(), known.better()),
+        // Of a fixed amount of work a direction is better that is not in general.
+        (Some(known), better) => (known.unit(), better.unwrap_or(known.better())),
         // One of the catalogue's units is that of the result too.
         (None, Some(better)) if unit_of(&said) != Unit::None => (lasting(&said), better),
         (None, Some(better)) => (free_unit(&said).symbol(), better),
-        (Some(_), Some(_)) => {
-            return Err(format!("`result.{name}`: which direction is better is known; leave it away"));
-        }
         (None, None) => {
             return Err(format!(
                 "no other tool has a result `{name}`{}; for a new one say which direction is better: `higher`, `lower` or \
@@ -194,7 +223,7 @@ pub(super) fn result(name: &str, rest: &str) -> Result<ResultGoal, String> {
         }
     };
     let scale = factor(&said, |text| conversion(text, unit_of(unit)).map(|read| (read.factor, read.per)))
-        .and_then(plain)
+        .and_then(|(scale, per)| if per == Per::Value { Ok(scale) } else { Err(AMOUNT.to_owned()) })
         .map_err(|why| format!("`result.{name}`: {why}"))?;
     let whole = if said == "ratio" { 1.0 } else { 100.0 };
     Ok(ResultGoal {
@@ -230,7 +259,7 @@ mod tests {
         assert_eq!(column("disk.util"), (disk::TABLE.name, "util", 1.0));
         assert_eq!(column("disk.util ratio"), (disk::TABLE.name, "util", 100.0));
         let metric = |text: &str| match Goal::read(text) {
-            Ok(Goal::Metric { name, unit, scale }) => (name, unit, scale),
+            Ok(Goal::Metric { name, unit, scale, .. }) => (name, unit, scale),
             other => panic!("{other:?}"),
         };
         assert_eq!(metric("metric"), (None, "", 1.0));
@@ -253,11 +282,19 @@ mod tests {
             ("disk.device KiB", "expected nothing behind it, or `as LABEL`"),
             ("disk.reads_per_s total", "totals are for a `[[line]]`"),
             ("result.latency_meen ms", "did you mean `latency_mean`"),
-            ("result.latency_mean lower", "leave it away"),
             ("free", "is no place: expected"),
         ] {
             let found = Goal::read(text).unwrap_err();
             assert!(found.contains(why), "{text}: {found}");
         }
+    }
+
+    #[test]
+    fn a_known_result_may_have_another_direction() {
+        let better = |text: &str| match Goal::read(text) {
+            Ok(Goal::Result(result)) => result.better,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!((better("result.elapsed"), better("result.elapsed lower")), ("neither", "lower"));
     }
 }

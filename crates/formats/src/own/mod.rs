@@ -10,6 +10,7 @@ mod compile;
 mod document;
 mod documents;
 pub mod draft;
+mod each;
 mod explain;
 mod filled;
 mod goal;
@@ -19,10 +20,12 @@ mod read;
 mod recognise;
 mod report;
 mod results;
+mod samples;
 pub(crate) mod shipped;
 mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timing;
 mod unit;
 mod value;
 pub(crate) mod words;
@@ -33,10 +36,11 @@ use compile::Rules;
 pub use document::Wrong;
 pub(crate) use document::{Keys, Source};
 use documents::Json;
-pub(crate) use goal::Goal;
+pub(crate) use goal::{Goal, place_of};
 pub use json_rows::JsonRows;
 use recognise::{Compile, Recognise};
 use report::Report;
+pub(crate) use unit::Per;
 
 /// The longest file of a format.
 const MOST_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Reads JSON by a description: documents of any tool, of which each has rows, or is one. What stands where is said as in a table.
+//! Reads JSON by a description: documents of any tool, of which each has rows, or is one. Columns are described as in a table.
 //!
 //! Lines of JSON are read one after another; other documents are held in memory, within bounds.
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     document::{Keys, Wrong},
     goal::{Goal, ResultGoal},
+    unit::Per,
 };
 use crate::{
     Input, Out,
@@ -31,7 +32,7 @@ const LONGEST: usize = 64 << 20;
 /// How deep values are looked for that nothing names.
 const DEEPEST: usize = 8;
 
-/// What a description says of documents.
+/// Description of documents.
 #[derive(Debug)]
 pub(super) struct Objects {
     name: &'static str,
@@ -60,28 +61,19 @@ impl Objects {
             };
             let goal =
                 Goal::read(text).map_err(|why| source.wrong(value.span().start, format!("`{}`: {why}", key.text)))?;
-            if matches!(goal, Goal::Column { counted: true, .. }) {
+            if matches!(goal, Goal::Column { per: Per::Interval, .. }) {
                 let why = format!("`{}`: documents have no interval to divide a count by", key.text);
                 return Err(source.wrong(value.span().start, why));
             }
             columns.push((key.text.to_owned(), goal));
         }
-        let zone = match keys.text("zone")? {
-            None => None,
-            Some(said) => Some(TimeZone::get(said.text).map_err(|_| {
-                source.wrong(
-                    said.at,
-                    format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text),
-                )
-            })?),
-        };
         Ok(Objects {
             name,
             rows: keys.text("rows")?.map_or_else(Vec::new, |said| said.text.split('.').map(str::to_owned).collect()),
             timed: columns.iter().any(|(_, goal)| matches!(goal, Goal::Time)),
             columns,
             when: When::named(keys.text("time")?.map_or("iso", |said| said.text)),
-            zone,
+            zone: keys.zone()?,
         })
     }
 
@@ -166,7 +158,7 @@ impl<'r> Reader<'r> {
         let (t, dt) = match (time, self.of.timed) {
             (Some(value), _) => match self.times.read(&self.of.when, &text(value), out) {
                 Some(t) => (t, None),
-                None => return out.unknown(line, &text(value), "no time as [json] says"),
+                None => return out.unknown(line, &text(value), "no time as [json] describes it"),
             },
             (None, true) => return out.note(line, "a row without its time"),
             // Rows of a document are of one moment.
@@ -207,7 +199,7 @@ impl<'r> Reader<'r> {
         for (path, goal) in &of.columns {
             let Some(value) = found(path) else { continue };
             match goal {
-                Goal::Metric { name, unit, scale } => {
+                Goal::Metric { name, unit, scale, .. } => {
                     if let Some(value) = told(path, value, &mut wrong) {
                         let name = format!("{}.{}", of.name, name.unwrap_or(path));
                         out.metric(at.0, at.1, &name, labels.text(), value * scale, unit);
@@ -267,7 +259,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// What stands at a key, or at a place of a list.
+/// Value at a key, or at a place of a list.
 fn at<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     match value {
         Value::Object(object) => object.get(key),
@@ -276,7 +268,7 @@ fn at<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     }
 }
 
-/// What stands at a path, `cpu.percent`; a key may have dots of its own.
+/// Value at a path, `cpu.percent`; a key may contain dots.
 fn get<'v>(row: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     if let Some(value) = row.get(path) {
         return Some(value);

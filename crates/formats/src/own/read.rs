@@ -5,19 +5,19 @@ use regex::CaptureLocations;
 use rustc_hash::FxHashMap;
 
 use super::{
-    compile::{Line, RowRule, Rules, Timing},
+    compile::{Line, RowRule, Rules},
+    each::Parts,
     results::Runs,
+    timing::Moments,
     unit::Per,
-    value::{Amount, Cell, From},
+    value::{Amount, Cell, Values},
 };
 use crate::{
-    Hints, Input, Out, Relative, Ticker, civil_date,
+    Hints, Input, Out, Ticker,
     generic::{
         labels::Labels,
         sheet::{Decimal, missing, number_in},
-        when::Times,
     },
-    procps::moments::{Moments as Outputs, is_prompt},
     scaled,
 };
 
@@ -31,8 +31,12 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// Reads all of the input.
 pub(super) fn read(rules: &Rules, input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::new(rules, &input.head(), out);
+    if let Some(moments) = &mut reader.moments {
+        moments.begin(input, out);
+    }
     while input.line().is_some() {
         let (number, text) = (input.number(), rules.last_state(input.text().trim_end()));
+        let text = reader.moments.as_mut().map_or(text, |moments| moments.strip(text, out));
         if text.is_empty() || rules.ignore.iter().any(|pattern| pattern.is_match(text)) {
             continue;
         }
@@ -44,12 +48,13 @@ pub(super) fn read(rules: &Rules, input: &mut Input<'_>, out: &mut Out<'_>) {
                         out.unknown(number, text, why);
                     }
                 }
-                None if reader.is_around(text, out) => {}
+                None if reader.moments.as_mut().is_some_and(|moments| moments.is_around(text, out)) => {}
                 None => out.unknown(number, text, "no pattern matches"),
             },
         }
     }
     reader.runs.end(out);
+    out.since_boot(false);
 }
 
 impl Rules {
@@ -65,6 +70,7 @@ struct Reader<'r> {
     /// Where the groups of each pattern matched last.
     places: Vec<CaptureLocations>,
     kept: Vec<Option<String>>,
+    parts: Parts,
     moments: Option<Moments<'r>>,
     ticker: Ticker,
     /// The time and the length of the interval of the rows to come.
@@ -79,22 +85,6 @@ struct Reader<'r> {
     host: String,
 }
 
-/// What the groups of the line at hand and of earlier ones hold.
-struct Values<'v> {
-    line: &'v str,
-    places: &'v CaptureLocations,
-    kept: &'v [Option<String>],
-}
-
-impl<'v> Values<'v> {
-    fn get(&self, from: From) -> Option<&'v str> {
-        match from {
-            From::Line(group) => self.places.get(group).and_then(|(begin, end)| self.line.get(begin..end)),
-            From::Kept(slot) => self.kept.get(slot)?.as_deref(),
-        }
-    }
-}
-
 impl<'r> Reader<'r> {
     fn new(rules: &'r Rules, head: &str, out: &mut Out<'_>) -> Reader<'r> {
         if let Some(host) = &rules.host {
@@ -106,6 +96,7 @@ impl<'r> Reader<'r> {
             rules,
             places,
             kept: vec![None; rules.kept.len()],
+            parts: Parts::default(),
             moments,
             ticker: Ticker::default(),
             t: None,
@@ -113,7 +104,7 @@ impl<'r> Reader<'r> {
             totals: FxHashMap::default(),
             text: String::new(),
             labels: Labels::default(),
-            runs: Runs::new(),
+            runs: Runs::new(rules.decimal),
             section: 0,
             host: String::new(),
         };
@@ -132,8 +123,8 @@ impl<'r> Reader<'r> {
             let text = text.trim_end();
             let at = self.matching(text)?;
             let line = &self.rules.lines[at];
-            let values = Values { line: text, places: &self.places[at], kept: &[] };
-            let t = moments.stamp(line, &values, &mut aside).ok()??;
+            let values = Values { line: text, places: &self.places[at], kept: &[], parts: &[] };
+            let t = moments.stamp(line.times(&values), &mut aside).ok()??;
             (!line.is_event).then_some(t.0 as f64 / 1e6)
         })
     }
@@ -148,18 +139,15 @@ impl<'r> Reader<'r> {
             .next()
     }
 
-    /// Whether a line is around outputs that are each of a moment: a time, or the prompt with the command.
-    fn is_around(&mut self, text: &str, out: &mut Out<'_>) -> bool {
-        let Some(Moments { outputs: Some(outputs), timing, .. }) = &mut self.moments else { return false };
-        let command = timing.moments_of.as_deref().unwrap_or_default();
-        outputs.take(text, out).is_some() || is_prompt(text.trim(), command)
-    }
-
     fn line(&mut self, at: usize, number: u64, text: &str, out: &mut Out<'_>) {
         let rules = self.rules;
         let line = &rules.lines[at];
         let group = |places: &CaptureLocations, group: Option<usize>| {
             group.and_then(|group| places.get(group)).and_then(|(begin, end)| text.get(begin..end)).map(str::trim)
+        };
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: &[] };
+        let Some(parts) = self.parts.cut(&line.each, |from| values.get(from)) else {
+            return out.unknown(number, text, "one group has more parts than another");
         };
         if let Some(host) = group(&self.places[at], line.host) {
             out.set_host(host);
@@ -169,10 +157,20 @@ impl<'r> Reader<'r> {
         if self.time(at, number, text, out).is_none() {
             return;
         }
-        for (place, row) in line.rows.iter().enumerate() {
-            self.row((at, place), row, number, text, out);
+        for part in 0..parts {
+            self.parts.at = part;
+            for (place, row) in line.rows.iter().enumerate() {
+                self.row((at, place), row, number, text, out);
+            }
         }
-        self.results(line, at, number, text, out);
+        self.report(line, at, text, out);
+        for part in 0..parts {
+            self.parts.at = part;
+            self.results(line, at, number, text, out);
+        }
+        if let Some(note) = &line.note {
+            out.note(number, note);
+        }
         // An event is at a moment between samples, and ends no interval.
         if line.is_event {
             (self.t, self.dt) = before;
@@ -186,17 +184,22 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Writes the results of a line, and what it says about the report.
-    fn results(&mut self, line: &Line, at: usize, number: u64, text: &str, out: &mut Out<'_>) {
+    /// The section and the report that begin with a line.
+    fn report(&mut self, line: &Line, at: usize, text: &str, out: &mut Out<'_>) {
         if let Some(section) = line.section {
             self.section = section;
             self.runs.begin_buckets();
         }
-        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
-        let get = |from| values.get(from);
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: self.parts.now() };
         if let Some(name) = &line.begins {
-            self.runs.begin_of(name, get, out);
+            self.runs.begin_of(name, |from| values.get(from), out);
         }
+    }
+
+    /// Writes the results of a line.
+    fn results(&mut self, line: &Line, at: usize, number: u64, text: &str, out: &mut Out<'_>) {
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: self.parts.now() };
+        let get = |from| values.get(from);
         let mut bad = None;
         for rule in &line.results {
             bad = bad.or(self.runs.write(rule, get, out).err());
@@ -210,26 +213,23 @@ impl<'r> Reader<'r> {
         if let Some(found) = bad {
             out.unknown(number, found, "no figure");
         }
-        if let Some(note) = &line.note {
-            out.note(number, note);
-        }
     }
 
     /// Sets the time of what follows, if the line has one; None when it should and does not.
     fn time(&mut self, at: usize, number: u64, text: &str, out: &mut Out<'_>) -> Option<()> {
         let line = &self.rules.lines[at];
         let Some(moments) = &mut self.moments else { return Some(()) };
-        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: self.parts.now() };
         if moments.timing.when.is_none() {
-            if line.sample {
+            if moments.begins(line.sample, &values) {
                 let (t, dt) = moments.count(out);
                 (self.t, self.dt) = (Some(t), dt);
             }
         } else {
-            match moments.stamp(line, &values, out) {
+            match moments.stamp(line.times(&values), out) {
                 Ok(None) => {}
                 Ok(Some(t)) if line.is_event => self.t = Some(t),
-                Ok(Some(t)) => (self.t, self.dt) = (Some(t), self.ticker.tick(t)),
+                Ok(Some(t)) => (self.t, self.dt) = (Some(t), moments.length(t, &mut self.ticker)),
                 Err(stamp) => {
                     out.unknown(number, &stamp, "no time in the form of [time]");
                     // What follows would get the time of what came before.
@@ -263,7 +263,7 @@ impl<'r> Reader<'r> {
 
     /// What identifies the row's series: its host, its labels and its table's keys. The labels are made too.
     fn key(&mut self, at: usize, rule: &RowRule, text: &str) -> String {
-        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: self.parts.now() };
         self.labels.cut(0);
         for (name, template) in &rule.labels {
             if template.fill(|from| values.get(from), &mut self.text) {
@@ -293,8 +293,9 @@ impl<'r> Reader<'r> {
         key: &str,
         out: &mut Out<'_>,
     ) -> (Vec<Option<f64>>, bool) {
-        let values = Values { line: text, places: &self.places[id.0], kept: &self.kept };
+        let values = Values { line: text, places: &self.places[id.0], kept: &self.kept, parts: self.parts.now() };
         let (mut numbers, mut any) = (Vec::with_capacity(rule.cells.len()), false);
+        let measured = self.moments.as_ref().is_none_or(Moments::is_measured);
         for (place, cell) in &rule.cells {
             let is_value = *place >= rule.first_value();
             let value = match cell {
@@ -309,12 +310,12 @@ impl<'r> Reader<'r> {
                     let value = match amount.conversion.per {
                         Per::Value => value,
                         Per::Interval => value.zip(self.dt).filter(|(_, dt)| *dt > 0.0).map(|(value, dt)| value / dt),
-                        Per::Total => self.t.zip(value).and_then(|now| {
+                        Per::Total | Per::Shown => self.t.zip(value).and_then(|now| {
                             let series = (id.0, id.1, *place, key.to_owned());
                             if self.totals.len() >= MAX_SERIES {
                                 self.totals.clear();
                             }
-                            growth(self.totals.insert(series, now)?, now)
+                            growth(self.totals.insert(series, now)?, now).filter(|_| measured)
                         }),
                     };
                     any |= is_value && value.is_some();
@@ -334,7 +335,7 @@ impl<'r> Reader<'r> {
         numbers: &[Option<f64>],
         out: &mut Out<'_>,
     ) {
-        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: self.parts.now() };
         let (t, dt) = match rule.table.shape {
             Shape::Facts => (None, None),
             Shape::Events => (self.t, None),
@@ -384,58 +385,4 @@ fn growth(last: (Micros, f64), now: (Micros, f64)) -> Option<f64> {
     // Not `seconds_since`: times of a damaged text can be as far apart as numbers go.
     let seconds = (now.0.0 as f64 - last.0.0 as f64) / 1e6;
     (seconds > 0.0 && now.1 >= last.1).then(|| (now.1 - last.1) / seconds)
-}
-
-/// Turns the times of lines into moments.
-struct Moments<'r> {
-    timing: &'r Timing,
-    times: Times,
-    relative: Option<Relative>,
-    /// How times of outputs are found that are each of a moment.
-    outputs: Option<Outputs>,
-    /// The date of a line, for those that follow with a time of day.
-    date: String,
-    stamp: String,
-}
-
-impl<'r> Moments<'r> {
-    fn new(timing: &'r Timing, out: &Out<'_>) -> Moments<'r> {
-        let times = Times::in_zone(out, timing.zone.clone());
-        let outputs = timing.moments_of.as_ref().map(|_| Outputs::new(out));
-        Moments { timing, times, relative: None, outputs, date: String::new(), stamp: String::new() }
-    }
-
-    /// The next sample's time and length.
-    fn count(&mut self, out: &mut Out<'_>) -> (Micros, Option<f64>) {
-        if let Some(outputs) = &mut self.outputs {
-            return outputs.next(out);
-        }
-        let interval = self.timing.interval;
-        let (t, dt) = self.relative.get_or_insert_with(|| Relative::new(out, interval)).tick();
-        (t, Some(dt))
-    }
-
-    /// The moment in a line; None when it has none, and as an error what cannot be read.
-    fn stamp(&mut self, line: &Line, values: &Values<'_>, out: &mut Out<'_>) -> Result<Option<Micros>, String> {
-        let get = |group: Option<usize>| group.and_then(|group| values.get(From::Line(group))).map(str::trim);
-        if let Some(date) = get(line.date) {
-            if self.timing.is_clock {
-                let day = match &self.timing.date {
-                    None => civil_date(date),
-                    Some(form) => jiff::fmt::strtime::parse(form, date).ok().and_then(|read| read.to_date().ok()),
-                };
-                self.times.set_date(day.ok_or_else(|| date.to_owned())?);
-            } else {
-                date.clone_into(&mut self.date);
-            }
-        }
-        let (Some(when), Some(time)) = (&self.timing.when, get(line.time)) else { return Ok(None) };
-        self.stamp.clear();
-        if !self.date.is_empty() {
-            self.stamp.push_str(&self.date);
-            self.stamp.push(' ');
-        }
-        self.stamp.push_str(time);
-        self.times.read(when, &self.stamp, out).map(Some).ok_or_else(|| self.stamp.clone())
-    }
 }

@@ -7,14 +7,13 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 use super::{
-    compile::pattern,
-    document::{Keys, Said, Source, Wrong},
+    document::{Keys, Said, Source, Wrong, pattern},
     results::{Pairs, same_key},
 };
 use crate::{Head, Sure, document::is_document, stamp};
 
 /// When patterns are compiled: at once, so that a wrong one is an error, or when a text has all else that is asked for. Nearly
-/// none has, so that nobody pays for the patterns of formats that are right.
+/// none has, so that the patterns cost nothing of formats that are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compile {
     Now,
@@ -159,7 +158,7 @@ impl Recognise {
     }
 
     fn has_header(&self, head: &Head<'_>, words: &str) -> bool {
-        if !self.row_below {
+        if !self.row_below || !head.has_words(words) {
             return head.has_words(words);
         }
         let bare = |line: &'_ str| stamp(line).map_or(line.len(), |stamp| stamp.rest.len());

@@ -5,9 +5,9 @@ use regex::Regex;
 use toml::{Spanned, de::DeValue};
 
 use super::{
-    compile::pattern,
-    document::{Keys, Said, Wrong, number_of},
+    document::{Keys, Said, Wrong, pattern},
     goal::Goal,
+    unit::Per,
 };
 use crate::{Field, Fields, any::lasting, unix::times::Tool};
 
@@ -120,12 +120,13 @@ impl Report {
 }
 
 impl Pace {
-    /// What `[report]` says.
+    /// Settings of `[report]`.
     pub(super) fn of(top: &Keys<'_, '_>, name: &'static str) -> Result<Pace, Wrong> {
         Pace::read(top.table("report", "[report]", OF_REPORT)?, name)
     }
 
-    fn read(keys: Option<Keys<'_, '_>>, name: &'static str) -> Result<Pace, Wrong> {
+    /// Settings in a table of the file.
+    pub(super) fn read(keys: Option<Keys<'_, '_>>, name: &'static str) -> Result<Pace, Wrong> {
         let tool = Tool { name, takes: "", every: None, counters: false, default_s: 1.0, first_since_boot: false };
         let mut pace = Pace { kind: Kind::Intervals, tool, alone: false, alone_with: None, header_every: 0 };
         let Some(keys) = keys else { return Ok(pace) };
@@ -134,8 +135,8 @@ impl Pace {
         pace.tool.takes = text("takes")?.map_or("", |said| lasting(said.text));
         pace.tool.every = text("every")?.and_then(|said| said.text.chars().next());
         pace.alone_with = text("alone_with")?.map(|said| said.text.to_ascii_lowercase());
-        pace.tool.default_s = number(&keys, "usual")?.unwrap_or(1.0);
-        pace.header_every = number(&keys, "header_every")?.map_or(0, |rows| rows as u32);
+        pace.tool.default_s = keys.positive("usual")?.unwrap_or(1.0);
+        pace.header_every = keys.positive("header_every")?.map_or(0, |rows| rows as u32);
         pace.kind = match (keys.flag("banner")?, keys.flag("moments")?) {
             (false, false) => Kind::Intervals,
             (true, false) => Kind::Banner,
@@ -155,12 +156,6 @@ impl Pace {
         }
         Ok(pace)
     }
-}
-
-fn number(keys: &Keys<'_, '_>, key: &str) -> Result<Option<f64>, Wrong> {
-    let Some(value) = keys.value(key) else { return Ok(None) };
-    let number = number_of(value.get_ref()).filter(|number| *number > 0.0);
-    number.map(Some).ok_or_else(|| keys.wrong_type(key, value, "a number, more than 0"))
 }
 
 fn table(keys: Keys<'_, '_>) -> Result<TableRule, Wrong> {
@@ -229,10 +224,10 @@ impl TableRule {
     fn column(&mut self, word: &str, goal: Goal) -> Result<(), String> {
         let header = lasting(word);
         self.fields.push(match goal {
-            Goal::Column { table, place, scale, offset, counted } => {
-                Field::column(header, table, place).times(scale).plus(offset).counted(counted)
+            Goal::Column { table, place, scale, offset, per } => {
+                Field::column(header, table, place).times(scale).plus(offset).counted(per == Per::Interval)
             }
-            Goal::Metric { name, unit, scale } => Field::metric(header, unit).called(name).times(scale),
+            Goal::Metric { name, unit, scale, .. } => Field::metric(header, unit).called(name).times(scale),
             Goal::Skip => Field::skip(header),
             Goal::Result(_) => return Err("a table has samples; results are of [pairs] or a `[[line]]`".to_owned()),
             other => {
@@ -248,7 +243,7 @@ impl Devices {
     fn read(keys: Keys<'_, '_>) -> Result<Devices, Wrong> {
         let to = keys.needed("to", "\"disk.transfers_per_s\"")?;
         let wrong = |why: String| keys.source.wrong(to.at, why);
-        let Goal::Column { table, place, scale, counted: false, .. } = Goal::read(to.text).map_err(wrong)? else {
+        let Goal::Column { table, place, scale, per: Per::Value, .. } = Goal::read(to.text).map_err(wrong)? else {
             return Err(wrong("`to` is no column of numbers".to_owned()));
         };
         let Some(key) = table.index_of("device") else {

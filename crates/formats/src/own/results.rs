@@ -1,15 +1,20 @@
 //! Results of a run by a description: figures of a pattern's groups, and pairs of a key and a value.
 
+use std::borrow::Cow;
+
 use toml::de::DeValue;
 
 use super::{
     document::{Keys, Wrong, number_of},
     goal::{self, Goal, ResultGoal},
-    value::{From, Groups, Template},
+    value::{From, Groups, Template, read_labels},
 };
 use crate::{
     Out,
-    generic::labels::Labels,
+    generic::{
+        labels::Labels,
+        sheet::{Decimal, number_in},
+    },
     load::{
         names::{LATENCY_BUCKETS, Results},
         repeats::Repeats,
@@ -45,7 +50,7 @@ enum Figure {
 }
 
 impl Figure {
-    /// Reads `{group} unit`, `{group} / {group} unit` and `sum`, and gives what stands behind the groups.
+    /// Reads `{group} unit`, `{group} / {group} unit` and `sum`, and gives the text behind the groups.
     fn read<'t>(value: &'t str, groups: Groups<'_>) -> Result<(Figure, &'t str), String> {
         if value == "sum" {
             return Ok((Figure::Sum, ""));
@@ -131,7 +136,7 @@ impl Bucket {
         let (below, unit) = figure(keys.needed("below", "\"{ms} ms\"")?.text).map_err(wrong)?;
         let (count, total) = figure(keys.needed("count", "\"{count}\", or \"{count} total\"")?.text).map_err(wrong)?;
         let labels = match keys.table("labels", "labels", &[])? {
-            Some(labels) => super::compile::read_labels(labels, groups)?,
+            Some(labels) => read_labels(labels, groups)?,
             None => Vec::new(),
         };
         let goal = goal::result("latency_max", unit).map_err(wrong)?;
@@ -150,12 +155,13 @@ pub(super) struct Runs {
     repeats: Repeats,
     /// What lines of the report added up so far.
     sums: Vec<(ResultGoal, String, f64)>,
+    decimal: Decimal,
     /// Where the next bucket begins, and how many values are below.
     edge: (f64, f64),
 }
 
 impl Runs {
-    pub(super) fn new() -> Runs {
+    pub(super) fn new(decimal: Decimal) -> Runs {
         Runs {
             number: 1,
             written: false,
@@ -163,6 +169,7 @@ impl Runs {
             text: String::new(),
             repeats: Repeats::default(),
             sums: Vec::new(),
+            decimal,
             edge: (0.0, 0.0),
         }
     }
@@ -215,7 +222,7 @@ impl Runs {
                 Ok(self.sums.iter().position(of).map(|at| self.sums.remove(at).2))
             }
             Figure::Group(from) => match text(from) {
-                Some(found) => match rule.goal.of(found) {
+                Some(found) => match rule.goal.of(&plain(found, self.decimal)) {
                     None if is_none(found) => Ok(None),
                     value => value.map(Some).ok_or(found),
                 },
@@ -223,7 +230,7 @@ impl Runs {
             },
             Figure::Ratio(from, by) => {
                 let (Some(found), Some(by)) = (text(from), text(by)) else { return Ok(None) };
-                let (value, by) = number(found).zip(number(by)).ok_or(found)?;
+                let (value, by) = number_in(found, self.decimal).zip(number_in(by, self.decimal)).ok_or(found)?;
                 Ok((by > 0.0).then(|| rule.goal.value(value / by)))
             }
         }
@@ -274,8 +281,8 @@ impl Runs {
     ) -> Result<(), &'v str> {
         let text = |from: From| get(from).map_or("", str::trim);
         let (below, count) = (text(rule.below), text(rule.count));
-        let hi = rule.goal.of(below).ok_or(below)?;
-        let count = number(count).ok_or(count)?;
+        let hi = rule.goal.of(&plain(below, self.decimal)).ok_or(below)?;
+        let count = number_in(count, self.decimal).ok_or(count)?;
         let (lo, before) = self.edge;
         let inside = if rule.is_total { count - before } else { count };
         if inside > 0.0 && hi > lo {
@@ -300,13 +307,25 @@ impl Runs {
             self.begin(out);
         }
         let Some(goal) = goal else { return Ok(()) };
-        let value = match goal.of(value) {
+        let value = match goal.of(&plain(value, self.decimal)) {
             None if is_none(value) => return Ok(()),
             value => value.ok_or("no number behind the key")?,
         };
         self.written = true;
         self.results.named(out, &goal.name, "", Some(value), goal.unit, goal.better);
         Ok(())
+    }
+}
+
+/// A text that begins with a figure, without separators of thousands and with a point before its decimals: `13,132 ms` is `13132 ms`.
+fn plain(text: &str, decimal: Decimal) -> Cow<'_, str> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.,".contains(c))).unwrap_or(text.len());
+    let (head, rest) = text.split_at(end);
+    let figure = head.trim_end_matches([',', '.']);
+    let is_plain = !figure.contains(',') && (decimal == Decimal::Point || !figure.contains('.'));
+    match number_in(figure, decimal).filter(|_| !is_plain) {
+        Some(value) => format!("{value}{}{rest}", &head[figure.len()..]).into(),
+        None => text.into(),
     }
 }
 

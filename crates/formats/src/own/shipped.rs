@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{About, Family, Format, Head, Input, Out, OwnFormat, Sure};
 
-/// A description that is part of Fenxi. Nearly all are only asked whether a text is theirs, so that patterns of lines are compiled
-/// when they are needed.
+/// A description that is part of Fenxi. Nearly all are only asked whether a text is theirs: of these no more is read than how they
+/// recognise one, and patterns are compiled when they are needed.
 struct Shipped {
     name: &'static str,
     text: &'static str,
@@ -28,7 +28,7 @@ impl Shipped {
     /// None, as below, where the text is wrong, which a test excludes.
     fn about(&self) -> Option<&About> {
         let outlined = || {
-            let mut about = self.top(|top| TextFormat::outlined(top, self.name, self.name, ""))?;
+            let mut about = self.top(self.text, |top| TextFormat::outlined(top, self.name, self.name, ""))?;
             // Any format may have facts and results.
             about.tables.retain(|table| !matches!(table.name, "text" | "result"));
             Some(about)
@@ -41,14 +41,16 @@ impl Shipped {
     }
 
     fn sniff(&self, head: &Head<'_>) -> Sure {
-        let recognise =
-            self.recognise.get_or_init(|| self.top(|top| TextFormat::recognised(top, Compile::Later)).flatten());
-        recognise.as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
+        let read = || {
+            let parts = ["[recognise]", "[pairs]"].map(|title| part(self.text, title)).concat();
+            self.top(&parts, |top| TextFormat::recognised(top, Compile::Later)).flatten()
+        };
+        self.recognise.get_or_init(read).as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
     }
 
-    /// What is made of the keys at the top.
-    fn top<T>(&self, make: impl FnOnce(&Keys<'_, '_>) -> Result<T, Wrong>) -> Option<T> {
-        let source = Source { file: self.name, text: self.text };
+    /// What is made of the keys at the top of the text, or of a part of it.
+    fn top<T>(&self, text: &str, make: impl FnOnce(&Keys<'_, '_>) -> Result<T, Wrong>) -> Option<T> {
+        let source = Source { file: self.name, text };
         let document = source.parse().ok()?;
         make(&compile::top(source, document.get_ref()).ok()?).ok()
     }
@@ -60,13 +62,19 @@ impl Shipped {
     }
 }
 
-/// A description, and how [`Format`] asks it.
+/// The lines from one with the title to the next one with a title; empty where there is none.
+fn part<'t>(text: &'t str, title: &str) -> &'t str {
+    let is_title = |begin: &usize| text[..*begin].ends_with('\n') && text[begin + title.len()..].starts_with('\n');
+    let Some(begin) = text.match_indices(title).map(|(begin, _)| begin).find(is_title) else { return "" };
+    let rest = &text[begin..];
+    rest.find("\n[").map_or(rest, |end| &rest[..=end])
+}
+
+/// A description, and the format that it is.
 struct Entry {
     folder: &'static str,
-    family: Family,
     shipped: &'static Shipped,
-    sniff: fn(&Head<'_>) -> Sure,
-    read: fn(&mut Input<'_>, &mut Out<'_>),
+    format: &'static Format,
 }
 
 macro_rules! described {
@@ -74,42 +82,43 @@ macro_rules! described {
         static ENTRIES: &[Entry] = &[$($({
             static SHIPPED: Shipped =
                 Shipped::new($name, include_str!(concat!("../../../../formats/", $folder, "/", $name, ".toml")));
-            Entry {
-                folder: $folder,
+            static FORMAT: Format = Format {
+                name: $name,
+                summary: "",
                 family: Family::$family,
-                shipped: &SHIPPED,
+                tables: &[],
+                example: "",
                 sniff: |head| SHIPPED.sniff(head),
                 read: |input, out| SHIPPED.run(input, out),
-            }
+            };
+            Entry { folder: $folder, shipped: &SHIPPED, format: &FORMAT }
         }),+),+];
     };
 }
 
 described! {
     "sysstat" of Linux: "cifsiostat", "cifsiostat-json", "tapestat", "tapestat-json";
-    "linux" of Linux: "kubectl-top", "lscpu", "numactl", "nvidia-smi-table";
+    "linux" of Linux: "btrfs-stats", "kubectl-top", "lscpu", "nfsiostat", "numactl", "numastat", "nvidia-smi-table",
+        "nvme-smart-log", "smartctl";
     "unix" of Unix: "solaris-vmstat", "bsd-vmstat", "aix-vmstat", "aix-lparstat", "hpux-vmstat", "solaris-iostat",
-        "bsd-iostat", "hpux-iostat";
-    "trace" of Trace: "go-gctrace", "pprof-top";
-    "load" of Load: "ab", "bonnie", "db-bench", "dd", "ghz", "h2load", "hey", "httperf", "kafka-perf", "oha", "rados-bench", "siege", "sockperf", "stream";
-    "database" of Database: "explain-analyze", "mongostat", "mysqltuner", "nodetool-tpstats", "pgbouncer", "processlist";
+        "bsd-iostat", "hpux-iostat", "solaris-iopattern", "trapstat", "util-old-new";
+    "trace" of Trace: "cputimes", "go-gctrace", "pprof-top";
+    "load" of Load: "ab", "bombardier", "bonnie", "cassandra-stress", "coremark", "db-bench", "dbench", "dd", "fenxi-load",
+        "fs-mark", "ghz", "h2load", "hey", "httperf", "kafka-perf", "nccl-tests", "oha", "openssl-speed", "osu", "perf-bench",
+        "perftest", "qperf", "rabbitmq-perf-test", "rados-bench", "schbench", "siege", "sockperf", "stream", "tpcc-mysql",
+        "unixbench", "vegeta";
+    "database" of Database: "explain-analyze", "mongostat", "mysql-explain", "mysqltuner", "nodetool-tpstats", "pgbouncer",
+        "processlist", "processlist-table";
 }
 
 /// The described formats of a folder, as formats like any other.
 pub(crate) fn of(folder: &str) -> impl Iterator<Item = &'static Format> {
-    ENTRIES.iter().filter(move |entry| entry.folder == folder).filter_map(|entry| {
-        let about = entry.shipped.about()?;
-        let format = Format {
-            name: entry.shipped.name,
-            summary: &about.summary,
-            family: entry.family,
-            tables: &about.tables,
-            example: &about.example,
-            sniff: entry.sniff,
-            read: entry.read,
-        };
-        Some(&*Box::leak(Box::new(format)))
-    })
+    ENTRIES.iter().filter(move |entry| entry.folder == folder).map(|entry| entry.format)
+}
+
+/// What a format is, if it is a described one.
+pub(crate) fn about(format: &Format) -> Option<&'static About> {
+    if format.summary.is_empty() { about_named(format.name) } else { None }
 }
 
 /// The described format called `name`.
@@ -118,7 +127,7 @@ pub(crate) fn named(name: &str) -> Option<&'static TextFormat> {
 }
 
 /// What the described format called `name` is.
-pub(super) fn about(name: &str) -> Option<&'static About> {
+pub(super) fn about_named(name: &str) -> Option<&'static About> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.about()
 }
 
@@ -146,7 +155,11 @@ mod tests {
             if let Err(wrong) = TextFormat::described(shipped.name, shipped.name, shipped.text, "") {
                 panic!("formats/{}/{wrong}", entry.folder);
             }
-            let claims = |text: &&str| (entry.sniff)(&Head { text }) != Sure::No;
+            let claims = |text: &&str| (entry.format.sniff)(&Head { text }) != Sure::No;
+            // What is read to recognise a text alone is what the whole description has.
+            let of = |text: &str| shipped.top(text, |top| TextFormat::recognised(top, Compile::Later)).flatten();
+            let parts = ["[recognise]", "[pairs]"].map(|title| part(shipped.text, title)).concat();
+            assert_eq!(format!("{:?}", of(&parts)), format!("{:?}", of(shipped.text)), "{}", shipped.name);
             assert_eq!(super::super::recognise::COMMONPLACE.iter().find(|text| claims(text)), None, "{}", shipped.name);
         }
     }

@@ -283,7 +283,7 @@ impl TableRule {
         words
     }
 
-    /// Whether the time stands below a word.
+    /// Whether the time is below a word.
     fn is_time(&self, word: &str) -> bool {
         self.others.iter().any(|(known, goal)| known == word && matches!(goal, Goal::Time))
     }

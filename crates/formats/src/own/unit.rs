@@ -12,17 +12,21 @@ enum Dimension {
     Time,
     Share,
     Frequency,
+    Power,
+    Temperature,
 }
 
 /// What values must be divided by to be those of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Per {
+pub(crate) enum Per {
     /// They are what the column holds, or already per second.
     Value,
     /// The length of the interval: they count what happened in it.
     Interval,
     /// They only grow: what counts is the difference between two of them, per second.
     Total,
+    /// As the first values show: either they only grow, or they are per second already.
+    Shown,
 }
 
 /// How a value becomes that of a column.
@@ -34,7 +38,7 @@ pub(super) struct Conversion {
     pub(super) prefixed: Option<f64>,
 }
 
-/// Units that are known, what they measure, and how much of its base one is: a byte, a second, a part, a hertz.
+/// Units that are known, what they measure, and how much of its base one is: a byte, a second, a part, a hertz, a watt, a degree Celsius.
 const UNITS: &[(&str, Dimension, f64)] = &[
     ("B", Dimension::Bytes, 1.0),
     ("kB", Dimension::Bytes, 1e3),
@@ -63,6 +67,11 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("kHz", Dimension::Frequency, 1e3),
     ("MHz", Dimension::Frequency, 1e6),
     ("GHz", Dimension::Frequency, 1e9),
+    ("mW", Dimension::Power, 1e-3),
+    ("W", Dimension::Power, 1.0),
+    ("kW", Dimension::Power, 1e3),
+    ("°C", Dimension::Temperature, 1.0),
+    ("C", Dimension::Temperature, 1.0),
     ("k", Dimension::Plain, 1e3),
     ("M", Dimension::Plain, 1e6),
     ("G", Dimension::Plain, 1e9),
@@ -84,6 +93,8 @@ fn of_column(unit: Unit) -> (Dimension, f64, bool) {
         Unit::Microseconds => (Dimension::Time, 1e-6, false),
         Unit::MegabitsPerS => (Dimension::Bytes, 125e3, true),
         Unit::Hertz => (Dimension::Frequency, 1.0, false),
+        Unit::Watts => (Dimension::Power, 1.0, false),
+        Unit::Celsius => (Dimension::Temperature, 1.0, false),
         Unit::CpuSecondsPerS | Unit::SecondsPerS => (Dimension::Time, 1.0, true),
     }
 }
@@ -119,6 +130,8 @@ pub(super) fn free_unit(text: &str) -> Unit {
         (Some(Dimension::Time), true) => Unit::SecondsPerS,
         (Some(Dimension::Share), _) => Unit::Percent,
         (Some(Dimension::Frequency), _) => Unit::Hertz,
+        (Some(Dimension::Power), false) => Unit::Watts,
+        (Some(Dimension::Temperature), false) => Unit::Celsius,
         (_, true) => Unit::PerS,
         (_, false) => Unit::None,
     }

@@ -1,10 +1,11 @@
 //! Values of columns as a format's file writes them: `"{group} KiB/s"`, `"part of {group}"`, `4`.
 
 use fenxi_model::{Column, Type};
+use regex::CaptureLocations;
 use toml::{Spanned, de::DeValue};
 
 use super::{
-    document::{Said, Source, Wrong, list, number_of, perhaps},
+    document::{Keys, Said, Source, Wrong, list, number_of, perhaps},
     unit::{Conversion, Per, conversion, free_conversion},
 };
 
@@ -15,15 +16,19 @@ pub(super) enum From {
     Line(usize),
     /// One that an earlier line kept.
     Kept(usize),
+    /// One of the part at hand, where a line is cut into parts.
+    Part(usize),
 }
 
 /// The groups that a value may name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Groups<'a> {
     /// Those of the line's own pattern, by number.
     pub(super) line: &'a [Option<String>],
     /// Those that any line keeps.
     pub(super) kept: &'a [String],
+    /// Those of the patterns of `each`, by number.
+    pub(super) parts: &'a [Option<String>],
 }
 
 impl Groups<'_> {
@@ -31,10 +36,13 @@ impl Groups<'_> {
         if let Some(at) = self.line.iter().position(|own| own.as_deref() == Some(name)) {
             return Ok(From::Line(at));
         }
+        if let Some(at) = self.parts.iter().position(|own| own.as_deref() == Some(name)) {
+            return Ok(From::Part(at));
+        }
         if let Some(at) = self.kept.iter().position(|kept| kept == name) {
             return Ok(From::Kept(at));
         }
-        let mut known: Vec<&str> = self.line.iter().flatten().map(String::as_str).collect();
+        let mut known: Vec<&str> = self.line.iter().chain(self.parts).flatten().map(String::as_str).collect();
         known.extend(self.kept.iter().map(String::as_str));
         let here = if known.is_empty() {
             "the pattern has no named groups: write `(?<name>…)`".to_owned()
@@ -56,6 +64,8 @@ pub(super) struct Template(Vec<Piece>);
 enum Piece {
     Text(String),
     Group(From),
+    /// `{group:lower}`: in small letters.
+    Lower(From),
 }
 
 impl Template {
@@ -84,7 +94,10 @@ impl Template {
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
-            pieces.push(Piece::Group(groups.find(name)?));
+            pieces.push(match name.strip_suffix(":lower") {
+                Some(name) => Piece::Lower(groups.find(name)?),
+                None => Piece::Group(groups.find(name)?),
+            });
             rest = after;
         }
         plain.push_str(rest);
@@ -100,10 +113,13 @@ impl Template {
         for piece in &self.0 {
             match piece {
                 Piece::Text(text) => into.push_str(text),
-                Piece::Group(from) => match values(*from) {
-                    Some(value) => into.push_str(value.trim()),
-                    None => return false,
-                },
+                Piece::Group(from) | Piece::Lower(from) => {
+                    let Some(value) = values(*from).map(str::trim) else { return false };
+                    match piece {
+                        Piece::Lower(_) => into.push_str(&value.to_lowercase()),
+                        _ => into.push_str(value),
+                    }
+                }
             }
         }
         !into.is_empty()
@@ -111,16 +127,32 @@ impl Template {
 
     /// Whether it is not the same for each line.
     pub(super) fn has_group(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Group(_)))
+        self.0.iter().any(|piece| !matches!(piece, Piece::Text(_)))
     }
 
     /// The kept groups that it needs.
     pub(super) fn kept(&self) -> impl Iterator<Item = usize> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Group(From::Kept(at)) => Some(*at),
+            Piece::Group(From::Kept(at)) | Piece::Lower(From::Kept(at)) => Some(*at),
             _ => None,
         })
     }
+}
+
+/// The labels of a row, in the order of the file.
+pub(super) fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<(String, Template)>, Wrong> {
+    let mut labels = Vec::new();
+    let mut all: Vec<_> = keys.all().collect();
+    all.sort_by_key(|(key, _)| key.at);
+    for (key, value) in all {
+        let Some(text) = value.get_ref().as_str() else {
+            return Err(keys.wrong_type(key.text, value, "a text in quotes"));
+        };
+        let template = Template::read(text, groups)
+            .map_err(|why| keys.source.wrong(value.span().start, format!("label `{}`: {why}", key.text)))?;
+        labels.push((key.text.to_owned(), template));
+    }
+    Ok(labels)
 }
 
 /// What a column gets.
@@ -190,6 +222,24 @@ impl Cell {
             (Type::F64 | Type::I64, ..) => Err(wrong("expected a number, or a text such as `\"{group}\"`".to_owned())),
             (Type::Label | Type::Text, ..) => Err(wrong("expected a text in quotes".to_owned())),
             (Type::Time, ..) => Err(wrong("separate times cannot be filled".to_owned())),
+        }
+    }
+}
+
+/// What the groups of the line at hand and of earlier ones hold.
+pub(super) struct Values<'v> {
+    pub(super) line: &'v str,
+    pub(super) places: &'v CaptureLocations,
+    pub(super) kept: &'v [Option<String>],
+    pub(super) parts: &'v [Option<String>],
+}
+
+impl<'v> Values<'v> {
+    pub(super) fn get(&self, from: From) -> Option<&'v str> {
+        match from {
+            From::Line(group) => self.places.get(group).and_then(|(begin, end)| self.line.get(begin..end)),
+            From::Kept(slot) => self.kept.get(slot)?.as_deref(),
+            From::Part(group) => self.parts.get(group)?.as_deref(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the words of a format mean whose lines code reads: `[words]` of its description, in the language of tables below headers.
 //!
-//! Groups of words (`[words.disk]`) are what the reader makes of them: a section, what stands above the titles, a file's prefix.
+//! Groups of words (`[words.disk]`) are what the reader makes of them: a section, the line above the titles, a file's prefix.
 
 use toml::{Spanned, de::DeValue};
 
@@ -29,7 +29,7 @@ impl Words {
         Words::of(text).unwrap_or_default()
     }
 
-    /// The words of a file that says nothing else.
+    /// The words of a file that has nothing else.
     fn of(text: &str) -> Result<Words, Wrong> {
         let source = Source { file: "", text };
         let document = source.parse()?;

@@ -11,7 +11,7 @@ use fenxi_model::{
 use super::proc::{engine::Engine, processes::Processes, saved::Saved};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for raw files of collectl (-f, *.raw.gz).
 pub static FORMAT: Format = Format {
     name: "collectl-raw",
     summary: "raw files of collectl (-f, *.raw.gz)",

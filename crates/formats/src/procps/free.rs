@@ -9,7 +9,7 @@ use fenxi_model::{Micros, Place, catalog::mem, place::F64};
 use super::moments::{Moments, is_prompt};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number, scaled};
 
-/// What this file reads.
+/// Importer for free of procps and busybox.
 pub static FORMAT: Format = Format {
     name: "free",
     summary: "free of procps and busybox: -b, -k, -m, -g, -h, -w, -t, -l, -v, -L, -s, old and new columns",

@@ -47,12 +47,12 @@ impl Moments {
         Some(stamp.rest)
     }
 
-    /// Whether a time stamp came since the last output.
+    /// Returns true if a time stamp came since the last output.
     pub fn is_stamped(&self) -> bool {
         self.stamped.is_some()
     }
 
-    /// Whether it is known how long the last output was after the one before, not assumed: counters make no rates
+    /// Returns true if it is known how long the last output was after the one before, not assumed: counters make no rates
     /// without it.
     pub fn is_measured(&self) -> bool {
         !self.assumed
@@ -81,7 +81,7 @@ impl Moments {
     }
 }
 
-/// Whether `line` is a shell's prompt, with or without a command, or an echo that the terminal left.
+/// Returns true if `line` is a shell's prompt, with or without a command, or an echo that the terminal left.
 pub fn is_prompt(line: &str, command: &str) -> bool {
     let ends = line.len() < 80 && line.ends_with(['$', '#', '%', '>']) && !line.contains("  ");
     let mut words = line.split_ascii_whitespace();

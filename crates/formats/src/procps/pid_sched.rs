@@ -16,7 +16,7 @@ use crate::{
     Family, Format, Head, Input, Out, Sure, generic::labels::Labels, linux::counters::Counters, number, stamp,
 };
 
-/// What this file reads.
+/// Importer for saved /proc/PID/sched and /proc/PID/schedstat (with their names), also of PID/task/TID.
 pub static FORMAT: Format = Format {
     name: "pid-sched",
     summary: "saved /proc/PID/sched and /proc/PID/schedstat (with their names), also of PID/task/TID",

@@ -14,7 +14,7 @@ use crate::{
     Family, Format, Head, Input, Out, Sure, generic::labels::Labels, linux::counters::Counters, number, stamp,
 };
 
-/// What this file reads.
+/// Importer for saved /proc/PID/status and /proc/PID/task/TID/status of any number of processes.
 pub static FORMAT: Format = Format {
     name: "pid-status",
     summary: "saved /proc/PID/status and /proc/PID/task/TID/status of any number of processes",

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Splitter, Sure, stamp};
 
-/// What this file reads.
+/// Importer for ps aux, -ef, -eo with any columns, -eLf, also in a loop with a time stamp before each.
 pub static FORMAT: Format = Format {
     name: "ps",
     summary: "ps aux, -ef, -eo with any columns, -eLf, also in a loop with a time stamp before each",
@@ -52,7 +52,9 @@ fn header_of(line: &str) -> Option<Header> {
     }
     // sysstat's pidstat has its time in front, and these columns.
     let foreign = ["%usr", "%system", "kB_rd/s", "cswch/s", "minflt/s", "usr_ms", "RDDSK", "SYSCPU", "USED CPU"];
-    if foreign.iter().any(|f| line.contains(f)) {
+    // What opens files has these words, which ps has not.
+    let opened = |word: &str| matches!(word, "FD" | "FILE" | "FILENAME" | "PATH");
+    if foreign.iter().any(|f| line.contains(f)) || line.split_ascii_whitespace().any(opened) {
         return None;
     }
     Header::read("ps", line)

@@ -7,7 +7,7 @@ use fenxi_model::{
 
 use crate::{Fields, Out, number, scaled};
 
-/// What a column holds.
+/// Meaning of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     Pid,
@@ -31,7 +31,7 @@ pub enum Column {
     Started,
     /// A text that may have blanks in it.
     Wide,
-    /// Follows from other columns, or says how the kernel treats it: of no use as a figure.
+    /// Follows from other columns, or is a scheduling attribute: of no use as a figure.
     Skip,
     /// A size in KiB that the table has no column for.
     Size(String),
@@ -47,9 +47,9 @@ pub enum Column {
 #[derive(Clone, Debug)]
 pub struct Header {
     columns: Vec<Column>,
-    /// Where the command stands: it may hold blanks.
+    /// Place of the command, which may contain blanks.
     command: usize,
-    /// Whether each line is a thread.
+    /// True if each line is a thread.
     pub threads: bool,
     /// Whether the command is a whole command line as a rule.
     arguments: bool,

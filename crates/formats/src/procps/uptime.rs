@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, stamp};
 
-/// What this file reads.
+/// Importer for uptime and w, once or repeatedly.
 pub static FORMAT: Format = Format {
     name: "uptime",
-    summary: "uptime and w, once or again and again: load averages",
+    summary: "uptime and w, once or repeatedly: load averages",
     family: Family::Linux,
     tables: &[&sched::TABLE],
     example: " 08:19:07 up  3:22,  2 users,  load average: 0.28, 0.28, 0.48\n",

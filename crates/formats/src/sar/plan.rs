@@ -7,7 +7,7 @@ use super::section::{OTHER, SYSSTAT, Section, To};
 /// Where the columns under one header go.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// How many columns there are.
+    /// Number of columns.
     pub(super) columns: usize,
     /// Key columns: the column, the label's name, and the places that it fills.
     pub(super) keys: Vec<(usize, &'static str, Places)>,

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure};
 
-/// What this file reads.
+/// Importer for sadf -d of sysstat.
 pub static FORMAT: Format = Format {
     name: "sadf-d",
-    summary: "sadf -d of sysstat: figures between semicolons",
+    summary: "sadf -d of sysstat: semicolon-separated values",
     family: Family::Linux,
     tables: sar::FORMAT.tables,
     example: "\

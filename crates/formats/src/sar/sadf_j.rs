@@ -16,7 +16,7 @@ use crate::{
     json::{MOST_VALUES, Measured},
 };
 
-/// What this file reads.
+/// Importer for sadf -j of sysstat.
 pub static FORMAT: Format = Format {
     name: "sadf-j",
     summary: "sadf -j of sysstat: JSON",

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure};
 
-/// What this file reads.
+/// Importer for sadf -p of sysstat.
 pub static FORMAT: Format = Format {
     name: "sadf-p",
-    summary: "sadf -p of sysstat: one figure a line",
+    summary: "sadf -p of sysstat: one value per line",
     family: Family::Linux,
     tables: sar::FORMAT.tables,
     example: "\

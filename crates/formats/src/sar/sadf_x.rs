@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for sadf -x of sysstat.
 pub static FORMAT: Format = Format {
     name: "sadf-x",
     summary: "sadf -x of sysstat: XML",

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{Clock, Family, Fields, Format, Head, Input, Out, Splitter, Sure, Ticker, banner, civil_date, number};
 
-/// What this file reads.
+/// Importer for sar of sysstat.
 pub static FORMAT: Format = Format {
     name: "sar",
     summary: "sar of sysstat: all sections of -A, live or from data files",

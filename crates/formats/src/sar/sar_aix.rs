@@ -5,7 +5,7 @@
 use super::sysv;
 use crate::{Family, Format};
 
-/// What this file reads.
+/// Importer for sar of AIX.
 pub static FORMAT: Format = Format {
     name: "sar-aix",
     summary: "sar of AIX: all sections, -P ALL",

@@ -3,7 +3,7 @@
 use super::sysv;
 use crate::{Family, Format};
 
-/// What this file reads.
+/// Importer for sar of HP-UX.
 pub static FORMAT: Format = Format {
     name: "sar-hpux",
     summary: "sar of HP-UX: all sections, -M",

@@ -7,7 +7,7 @@
 use super::sysv;
 use crate::{Family, Format};
 
-/// What this file reads.
+/// Importer for sar of Solaris.
 pub static FORMAT: Format = Format {
     name: "sar-solaris",
     summary: "sar of Solaris: all sections of -A",

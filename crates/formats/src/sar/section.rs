@@ -1,4 +1,4 @@
-//! A section of reports of `sar` and `sadf`: its columns, its keys, and how JSON and XML call them, as `formats/sar/` says.
+//! A section of reports of `sar` and `sadf`: its columns, its keys, and their names in JSON and XML, as `formats/sar/` has them.
 
 use std::sync::LazyLock;
 
@@ -21,19 +21,19 @@ pub(super) static SYSV: LazyLock<Vec<Section>> =
 pub(super) struct Section {
     /// The elements of JSON and XML that carry its figures.
     names: Vec<String>,
-    /// Columns that tell the rows of one moment apart.
+    /// Key columns of the rows of one moment.
     pub(super) keys: Vec<Key>,
     /// A label that all its rows carry.
     pub(super) fixed: Option<(&'static Table, usize, &'static str)>,
     /// Columns with a place; at least one of them identifies the section.
     pub(super) columns: Vec<Column>,
-    /// Stands before the names of its metrics where other sections use the same ones.
+    /// Prefix of the names of its metrics, where other sections use the same ones.
     pub(super) prefix: String,
     /// What JSON and XML leave off the end of column names that are not listed.
     suffix: String,
 }
 
-/// A column that tells rows apart.
+/// A key column.
 #[derive(Debug)]
 pub(super) struct Key {
     /// How the reports head it.
@@ -48,7 +48,7 @@ pub(super) struct Key {
 #[derive(Debug)]
 pub(super) struct Column {
     header: String,
-    /// Its name in JSON and XML where it cannot be told from the header.
+    /// Its name in JSON and XML where it does not follow from the header.
     alias: String,
     pub(super) to: To,
 }
@@ -201,7 +201,7 @@ impl Section {
     }
 }
 
-/// Whether text heads a key so; JSON's names for keys are too general to tell anything.
+/// Whether text heads a key so; JSON's names for keys are too general for that.
 fn is_heading(name: &str) -> bool {
     name.bytes().all(|b| b.is_ascii_uppercase()) || matches!(name, "cpu" | "device")
 }

@@ -2,7 +2,7 @@
 //!
 //! A header line has a time, the lines under it too. Sections follow each other over the whole day, or
 //! (live, with several options) headers are stacked, and so are the lines of each moment: only the
-//! first of a stack has a time. Devices and CPUs of a moment are lines of their own without a time.
+//! first of a stack has a time. Devices and CPUs of a moment are separate lines without a time.
 
 use fenxi_model::{
     Micros, Table,
@@ -24,7 +24,7 @@ use crate::{Clock, Fields, Head, Input, Out, Splitter, Sure, Ticker, civil_date,
 /// Tables that these formats fill.
 pub(super) static TABLES: &[&Table] = &[&cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE];
 
-/// Columns of pages, whose size the header does not tell.
+/// Columns of pages, whose size the header does not have.
 const PAGES: [&str; 3] = ["freemem", "ppgin/s", "ppgout/s"];
 
 /// The line that names the system: `SunOS db1 5.11 11.3 sun4v    05/26/2017`.
@@ -254,7 +254,7 @@ impl Reader {
         if names.iter().any(|name| name == "proc-sz") {
             sizes(out, when, names, fields);
         } else if fields.get(0) != "U" {
-            // AIX: `U` is the part of a partition's capacity that nobody used.
+            // AIX: `U` is the part of a partition's capacity that was not used.
             self.writer.row(out, number, when, plan, &Line { fields: *fields, tail: usize::MAX });
         }
     }

@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use super::{
     iostat::columns::{CPU, DEVICE},
-    json::{Columns, Part, each, host, is_document, label, objects, omits_first, stamp_in},
-    times::{Times, moment},
+    json::{Columns, is_document, label, objects, reports_of_moments},
+    times::Times,
 };
-use crate::{Family, Format, Input, Out, Sure, Ticker};
+use crate::{Family, Format, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for iostat of sysstat with -o JSON.
 pub static FORMAT: Format = Format {
     name: "iostat-json",
     summary: "iostat of sysstat with -o JSON",
@@ -51,34 +51,15 @@ const DISKS: Columns = Columns { format: "iostat-json", table: &disk::TABLE, kno
 const SHORTEST_UPTIME: f64 = 60.0;
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let head = input.head();
-    let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
-    let ticker = Ticker::new(out.hints(), &head, seconds);
-    let mut times = Times::new(out, ticker, None);
-    let omitted = omits_first(&head);
-    drop(head);
-    let mut first = true;
-    each(input, out, |part, out| match part {
-        Part::Host(key, value) => {
-            first |= key == "nodename";
-            host(key, value, &mut times, out);
+    let is_boot = |report: &Map<String, Value>, first: bool, times: &mut Times| {
+        let length = length(report);
+        let boot = first && length.is_none_or(|s| s >= SHORTEST_UPTIME);
+        if let Some(length) = length.filter(|_| !boot) {
+            times.usual_is(length.round().max(1.0));
         }
-        Part::Report(report) => {
-            if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
-                times.stamp(stamp, out);
-            }
-            let length = length(report);
-            let boot = first && !omitted && length.is_none_or(|s| s >= SHORTEST_UPTIME);
-            first = false;
-            if let Some(length) = length.filter(|_| !boot) {
-                times.usual_is(length.round().max(1.0));
-            }
-            times.report(boot, out);
-            out.since_boot(boot);
-            write(report, &times, out);
-            out.since_boot(false);
-        }
-    });
+        boot
+    };
+    reports_of_moments(input, out, is_boot, write);
 }
 
 /// The length of a report in seconds, from what was moved over what was moved per second.

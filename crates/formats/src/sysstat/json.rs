@@ -10,14 +10,14 @@ use jiff::civil::Time;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::times::{Stamp, Times};
+use super::times::{Stamp, Times, moment};
 use crate::{
     Field, Head, Input, Out, Ticker, civil_date, civil_time,
     json::{Bounded, MOST_VALUES, Measured},
 };
 
 /// What a document holds.
-pub(crate) enum Part<'a> {
+enum Part<'a> {
     /// Something about the host: `nodename`, `date` and the like.
     Host(&'a str, &'a Value),
     /// One report.
@@ -35,7 +35,7 @@ pub(crate) fn is_document(head: &Head<'_>, keys: &[&str]) -> bool {
 }
 
 /// The stamps of reports in the lines of a document.
-pub(crate) fn stamp_in(line: &str) -> Option<&str> {
+fn stamp_in(line: &str) -> Option<&str> {
     line.split_once("\"timestamp\"")?.1.split('"').nth(1)
 }
 
@@ -46,13 +46,13 @@ fn time(text: &str) -> Option<Time> {
 }
 
 /// Whether the report since boot was left out (`-y`), which versions up to 12.7.8 show by a blank line in its place.
-pub(crate) fn omits_first(head: &str) -> bool {
+fn omits_first(head: &str) -> bool {
     let Some((_, reports)) = head.split_once("\"statistics\": [") else { return false };
     reports.lines().nth(1).is_some_and(|line| line.trim().is_empty())
 }
 
 /// Hands on the parts of all documents of `input`.
-pub(crate) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(Part<'_>, &mut Out<'_>)) {
+fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(Part<'_>, &mut Out<'_>)) {
     let mut reader = std::io::BufReader::new(Measured::new(input.bytes()));
     // One document after another, each with its own deserializer that goes on in the reader.
     let mut documents = serde_json::Deserializer::from_reader(&mut reader);
@@ -91,8 +91,40 @@ pub(crate) fn reports(
     });
 }
 
+/// Hands on the reports of a tool that stamps them with moments and begins with the average since boot, unless that was left out:
+/// `is_boot` is asked of each report, with whether it may be the one.
+pub(crate) fn reports_of_moments(
+    input: &mut Input<'_>,
+    out: &mut Out<'_>,
+    is_boot: impl Fn(&Map<String, Value>, bool, &mut Times) -> bool,
+    mut on: impl FnMut(&Map<String, Value>, &Times, &mut Out<'_>),
+) {
+    let head = input.head();
+    let seconds = |line: &str| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds());
+    let mut times = Times::new(out, Ticker::new(out.hints(), &head, seconds), None);
+    let omitted = omits_first(&head);
+    drop(head);
+    let mut first = false;
+    each(input, out, |part, out| match part {
+        Part::Host(key, value) => {
+            first |= key == "nodename" && !omitted;
+            host(key, value, &mut times, out);
+        }
+        Part::Report(report) => {
+            if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
+                times.stamp(stamp, out);
+            }
+            let boot = is_boot(report, std::mem::take(&mut first), &mut times);
+            times.report(boot, out);
+            out.since_boot(boot);
+            on(report, &times, out);
+            out.since_boot(false);
+        }
+    });
+}
+
 /// Takes a document's facts on its host: the name, and the date on which the tool was begun.
-pub(crate) fn host(key: &str, value: &Value, times: &mut Times, out: &mut Out<'_>) {
+fn host(key: &str, value: &Value, times: &mut Times, out: &mut Out<'_>) {
     let text = value.as_str().unwrap_or("");
     if key == "nodename" {
         out.set_host(text);

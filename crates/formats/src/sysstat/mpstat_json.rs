@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{Family, Format, Input, Join, Out, Sure};
 
-/// What this file reads.
+/// Importer for mpstat of sysstat with -o JSON.
 pub static FORMAT: Format = Format {
     name: "mpstat-json",
     summary: "mpstat of sysstat with -o JSON",
@@ -48,7 +48,7 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-const KINDS: &[&str] = &["cpu-load", "sum-interrupts", "individual-interrupts", "soft-interrupts"];
+const KINDS: &[&str] = &["cpu-load", "node-load", "sum-interrupts", "individual-interrupts", "soft-interrupts"];
 const CPUS: Columns = Columns { format: "mpstat-json", table: &cpu::TABLE, known: COLUMNS };
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -73,6 +73,9 @@ fn write(report: &Map<String, Value>, at: (Micros, Option<f64>), join: &mut Join
         }
         CPUS.metrics(out, at, object, &format!("cpu={name}"));
     }
+    for object in objects(report, "node-load") {
+        nodes(object, report.contains_key("cpu-load"), at, join, out);
+    }
     for object in objects(report, "sum-interrupts") {
         let value = object.get("intr").and_then(Value::as_f64);
         join.set(out, at.0, at.1, &cpu_of(object), cpu::intr_per_s, value);
@@ -81,6 +84,26 @@ fn write(report: &Map<String, Value>, at: (Micros, Option<f64>), join: &mut Join
     interrupts(report, "individual-interrupts", &irq::TABLE, places, at, out);
     let places = (softirq::softirq, softirq::cpu, softirq::softirqs_per_s);
     interrupts(report, "soft-interrupts", &softirq::TABLE, places, at, out);
+}
+
+/// Shares by NUMA node, as the text has them; those of all nodes are of all CPUs, which `by_cpu` reports already.
+fn nodes(
+    object: &Map<String, Value>,
+    by_cpu: bool,
+    at: (Micros, Option<f64>),
+    join: &mut Join<cpu::Schema>,
+    out: &mut Out<'_>,
+) {
+    let node = label(object, "node");
+    if node != "all" {
+        for (key, value) in object.iter().filter_map(|(key, value)| Some((key, value.as_f64()?))) {
+            out.metric(at.0, at.1, &format!("mpstat.%{key}"), &format!("node={node}"), value, "");
+        }
+    } else if !by_cpu {
+        for (place, value) in CPUS.values(object) {
+            join.set_column(out, at, "", place, Some(value));
+        }
+    }
 }
 
 /// Writes each interrupt of each CPU: the columns are those of its name, its CPU and its rate.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Family, Format, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for pidstat of sysstat with -o JSON.
 pub static FORMAT: Format = Format {
     name: "pidstat-json",
     summary: "pidstat of sysstat with -o JSON",

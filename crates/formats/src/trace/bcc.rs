@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, Ticker, civil_time, number};
 
-/// What this file reads.
+/// Importer for histograms of bcc and libbpf-tools.
 pub static FORMAT: Format = Format {
     name: "bcc",
-    summary: "distributions of bcc and libbpf tools: biolatency, runqlat, funclatency, ext4dist, cpudist ...",
+    summary: "histograms of bcc and libbpf-tools: biolatency, runqlat, funclatency, ext4dist, cpudist ...",
     family: Family::Trace,
     tables: &[&histogram::TABLE, &metric::TABLE],
     example: "\

@@ -1,5 +1,5 @@
-//! Tools of bcc and libbpf-tools that print a line for each event: execsnoop, exitsnoop, opensnoop, tcplife, biosnoop; and the
-//! tables of syscount and cachestat.
+//! Tools of bcc and libbpf-tools that print a line for each event: execsnoop, exitsnoop, opensnoop, tcplife, biosnoop, ext4slower,
+//! tcpconnect, tcpretrans, killsnoop, filelife ...; and the tables of syscount and cachestat.
 //!
 //! Programs, files and connections become events. The I/Os of biosnoop are added up by second, device and operation, as a line for
 //! each would be too many. Without a column of times events are taken to be from when the file was written.
@@ -14,10 +14,10 @@ use fenxi_model::{
 use super::syscalls::Others;
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, civil_time, number};
 
-/// What this file reads.
+/// Importer for event lines of bcc and libbpf-tools.
 pub static FORMAT: Format = Format {
     name: "bcc-events",
-    summary: "lines of bcc and libbpf-tools: execsnoop, exitsnoop, opensnoop, tcplife, biosnoop, syscount, cachestat",
+    summary: "event lines of bcc and libbpf-tools: execsnoop, opensnoop, tcplife, biosnoop, ext4slower, syscount, cachestat ...",
     family: Family::Trace,
     tables: &[&event::TABLE, &block_io::TABLE, &syscall::TABLE],
     example: "\
@@ -38,7 +38,24 @@ enum Tool {
     Block,
     Syscalls,
     Cache,
+    /// A line is an event of this kind, with all of its columns.
+    Event(&'static str),
 }
+
+/// Headers of tools whose lines are kept as they are, as [`tool`] has them, and the kind of their events.
+const EVENTS: &[(&[&str], &str)] = &[
+    // perf-tools' opensnoop.
+    (&["COMM", "PID", "FD", "FILE"], "open"),
+    (&["PID", "COMM", "AGE(s)", "FILE"], "short-lived file"),
+    (&["COMM", "PID", "T", "BYTES", "OFF_KB", "LAT(ms)", "FILENAME"], "slow file operation"),
+    (&["COMM", "PID", "D", "BYTES", "LAT(ms)", "FILENAME"], "slow file operation"),
+    (&["PID", "COMM", "SADDR", "DADDR", "DPORT"], "tcp connect"),
+    (&["PID", "COMM", "SADDR", "DADDR", "DPORT", "LAT(ms)"], "tcp connect"),
+    (&["PID", "COMM", "RADDR", "RPORT", "LADDR", "LPORT"], "tcp accept"),
+    (&["PID", "LADDR:LPORT", "T>", "RADDR:RPORT", "STATE"], "tcp retransmit"),
+    (&["PID", "COMM", "SIG", "TPID", "RESULT"], "kill"),
+    (&["PID", "COMM", "LATms", "HOST"], "host lookup"),
+];
 
 /// Which tool prints such a header; columns of times and users come and go.
 fn tool(line: &str) -> Option<Tool> {
@@ -55,7 +72,7 @@ fn tool(line: &str) -> Option<Tool> {
         ["SYSCALL", "COUNT"] | ["SYSCALL", "COUNT", "TIME", "(us)"] | ["SYSCALL", "COUNT", "(us)"] => Tool::Syscalls,
         ["PID", "COMM", "COUNT"] => Tool::Syscalls,
         ["HITS", "MISSES", "DIRTIES", "HITRATIO", "BUFFERS_MB", "CACHED_MB"] => Tool::Cache,
-        _ => return None,
+        _ => Tool::Event(EVENTS.iter().find(|(header, _)| *header == words)?.1),
     })
 }
 
@@ -143,6 +160,12 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.others.tell(out);
 }
 
+/// The columns of an event but for its time and program.
+fn message(values: &[(&str, &str)]) -> String {
+    let shown = values.iter().filter(|(name, _)| !matches!(*name, "TIME" | "TIME(s)" | "COMM" | "IP"));
+    shown.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+}
+
 /// A line with a time of day in brackets or alone.
 fn time_alone(line: &str) -> Option<jiff::civil::Time> {
     let bare = line.trim().trim_start_matches('[').trim_end_matches(']');
@@ -204,6 +227,7 @@ impl Reader {
         number(of("PID"))?;
         let (pid, comm) = (of("PID"), if of("PCOMM").is_empty() { of("COMM") } else { of("PCOMM") });
         let (kind, message) = match tool {
+            Tool::Event(kind) => (kind, message(values)),
             Tool::Exec => {
                 number(of("RET"))?;
                 ("exec", format!("pid {pid}, parent {}, returned {}: {}", of("PPID"), of("RET"), of("ARGS")))
@@ -233,7 +257,8 @@ impl Reader {
             }
         };
         let t = self.moment(values, out)?;
-        out.event(t, kind, comm, &message);
+        let pid = format!("pid {pid}");
+        out.event(t, kind, if comm.is_empty() { &pid } else { comm }, &message);
         Some(())
     }
 

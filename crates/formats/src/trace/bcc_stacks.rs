@@ -9,7 +9,7 @@ use fenxi_model::{Micros, catalog::stack};
 use super::report::Reports;
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for stacks of bcc and libbpf-tools, not folded.
 pub static FORMAT: Format = Format {
     name: "bcc-stacks",
     summary: "stacks of bcc and libbpf-tools, not folded: offcputime, profile",

@@ -1,7 +1,7 @@
 //! Distributions as DTrace prints them: `quantize()`, `lquantize()` and `llquantize()`.
 //!
 //! The value beside a bar is the lower bound of its bucket; where the next one begins is the upper
-//! bound. What a distribution is of stands on the line before it: the keys of the aggregation, or a
+//! bound. The subject of a distribution is on the line before it: the keys of the aggregation, or a
 //! title that the script printed.
 
 use fenxi_model::{Micros, catalog::histogram};
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for histograms of DTrace scripts.
 pub static FORMAT: Format = Format {
     name: "dtrace",
-    summary: "distributions of DTrace scripts: quantize, lquantize, llquantize",
+    summary: "histograms of DTrace scripts: quantize, lquantize, llquantize",
     family: Family::Trace,
     tables: &[&histogram::TABLE],
     example: "\
@@ -142,7 +142,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     others.tell(out);
 }
 
-/// What dtrace itself says is no data.
+/// Messages of dtrace itself, which are no data.
 fn told(at: u64, line: &str, others: &mut Others) {
     let own = line.starts_with("dtrace: ") || line == "^C" || line.starts_with("Tracing") || line.starts_with("CPU ");
     if !own {

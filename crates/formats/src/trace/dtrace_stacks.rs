@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for stacks of DTrace aggregations.
 pub static FORMAT: Format = Format {
     name: "dtrace-stacks",
     summary: "stacks of DTrace aggregations: stack(), ustack(), jstack()",

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for folded (collapsed) stacks.
 pub static FORMAT: Format = Format {
     name: "folded",
-    summary: "folded stacks: stackcollapse-*, profile -f, offcputime -f",
+    summary: "folded (collapsed) stacks: stackcollapse-*, profile -f, offcputime -f",
     family: Family::Trace,
     tables: &[&stack::TABLE],
     example: "\

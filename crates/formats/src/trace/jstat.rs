@@ -12,7 +12,7 @@ use crate::{
     own::{Goal, words::Words},
 };
 
-/// What this file reads.
+/// Importer for jstat -gc, -gcutil, -gccause of the JDK.
 pub static FORMAT: Format = Format {
     name: "jstat",
     summary: "jstat -gc, -gcutil, -gccause of the JDK",
@@ -85,7 +85,7 @@ impl Reader {
         };
         let mut spent = None;
         for (name, value) in self.columns.iter().zip(values) {
-            let Some(Goal::Metric { name: Some(metric), unit, scale }) = WORDS.find("", name) else { continue };
+            let Some(Goal::Metric { name: Some(metric), unit, scale, .. }) = WORDS.find("", name) else { continue };
             let Some(value) = number(value) else { continue };
             if *metric == "gc_time" {
                 spent = Some(value);

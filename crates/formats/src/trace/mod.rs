@@ -11,7 +11,6 @@ formats! {
     bcc_events,
     bcc_stacks,
     bpftrace,
-    cputimes,
     querystat,
     dtrace,
     folded,

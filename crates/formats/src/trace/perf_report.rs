@@ -10,7 +10,7 @@ use fenxi_model::Micros;
 use super::{report::Reports, syscalls::Others};
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, ctime, generic::labels::Labels, number};
 
-/// What this file reads.
+/// Importer for perf report --stdio, with and without children, any --sort.
 pub static FORMAT: Format = Format {
     name: "perf-report",
     summary: "perf report --stdio, with and without children, any --sort",

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, ctime, number};
 
-/// What this file reads.
+/// Importer for perf script, with and without stacks, any -F.
 pub static FORMAT: Format = Format {
     name: "perf-script",
     summary: "perf script, with and without stacks, any -F",

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for perf trace -s and -S.
 pub static FORMAT: Format = Format {
     name: "perf-trace",
     summary: "perf trace -s and -S: the summary of system calls",

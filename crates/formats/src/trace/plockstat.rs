@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for plockstat of Solaris and illumos.
 pub static FORMAT: Format = Format {
     name: "plockstat",
     summary: "plockstat of Solaris and illumos: -C, -H, -A, -s, -v",

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for procsystime of the DTraceToolkit.
 pub static FORMAT: Format = Format {
     name: "procsystime",
     summary: "procsystime of the DTraceToolkit: -a, -e, -o, -c, -T",

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, ctime, number};
 
-/// What this file reads.
+/// Importer for querystat.d.
 pub static FORMAT: Format = Format {
     name: "querystat",
     summary: "querystat.d: throughput, latencies and pre-emption of a MySQL server, by DTrace",

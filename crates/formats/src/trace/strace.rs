@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for strace -c, also with -f, -w, -C and -U.
 pub static FORMAT: Format = Format {
     name: "strace",
     summary: "strace -c, also with -f, -w, -C and -U",

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for truss -c of Solaris, AIX and FreeBSD.
 pub static FORMAT: Format = Format {
     name: "truss",
     summary: "truss -c of Solaris, AIX and FreeBSD",

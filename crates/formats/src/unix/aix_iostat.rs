@@ -14,7 +14,7 @@ use fenxi_model::{
 use super::times::{Times, Tool, tells_configuration};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, civil_time, number, scaled};
 
-/// What this file reads.
+/// Importer for iostat of AIX.
 pub static FORMAT: Format = Format {
     name: "aix-iostat",
     summary: "iostat of AIX: the default, -d, -t, -s, -T, -D",

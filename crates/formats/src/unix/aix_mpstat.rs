@@ -8,7 +8,7 @@ use fenxi_model::{Kind, Micros, Place, catalog::cpu, place::F64};
 use super::times::{Times, Tool};
 use crate::{CpuMean, Family, Fields, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for mpstat of AIX, also -a and -w.
 pub static FORMAT: Format = Format {
     name: "aix-mpstat",
     summary: "mpstat of AIX, also -a and -w",

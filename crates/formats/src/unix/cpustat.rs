@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for cpustat and cputrack of Solaris and illumos.
 pub static FORMAT: Format = Format {
     name: "cpustat",
     summary: "cpustat and cputrack of Solaris and illumos",

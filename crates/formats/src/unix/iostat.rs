@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::times::Times;
 use crate::{
     Fields, Input, Out, Splitter, number,
-    own::{Classes, Coded, Goal, words::Word},
+    own::{Classes, Coded, Goal, Per, words::Word},
 };
 
 /// What a column holds.
@@ -50,7 +50,7 @@ impl Cell {
             Goal::Column { table, place, .. } if table.id == sched::TABLE.id => Cell::Sched(*place),
             Goal::Column { place, .. } if *place == disk::errors.index() => Cell::Errors,
             Goal::Column { place, .. } if *place == disk::wait_ms.index() => Cell::Waiting,
-            Goal::Column { place, scale, counted: true, .. } => Cell::Count(*place, *scale),
+            Goal::Column { place, scale, per: Per::Interval, .. } => Cell::Count(*place, *scale),
             Goal::Column { place, scale, .. } => Cell::Disk(*place, *scale),
             Goal::Metric { .. } if word.group == HOST => Cell::Whole,
             Goal::Metric { .. } => Cell::Other,
@@ -82,7 +82,7 @@ struct Header<'c> {
     cells: Vec<(&'c str, Cell)>,
     /// Columns that belong to one device each: `cells[begin..end]`.
     disks: Vec<(usize, usize)>,
-    /// Place of the device's name, if each device has a line of its own.
+    /// Place of the device's name, if each device has a separate line.
     device: Option<usize>,
     /// Whether cells are separated by commas.
     raw: bool,
@@ -119,7 +119,7 @@ impl<'c> Header<'c> {
             counts[at] += 1;
         }
         if header.device.is_some() && !header.disks.is_empty() {
-            // A line is one device's, whatever stands between its columns.
+            // A line is one device's, whatever is between its columns.
             header.disks = vec![(0, fields.len())];
         }
         Some(header)
@@ -140,7 +140,7 @@ struct Reader<'c> {
     names: Vec<String>,
     /// A line that may name the devices of the next header, with its number.
     above: Option<(u64, String)>,
-    /// Whether the CPU has lines of its own before those of the devices.
+    /// Whether the CPU has separate lines before those of the devices.
     mixed: bool,
     block: Option<Block>,
     rows: u32,
@@ -192,7 +192,7 @@ impl<'c> Reader<'c> {
         let stripped = self.times.strip(line, out).trim();
         if stripped.is_empty() {
             if !line.trim().is_empty() {
-                // A time of its own begins a block.
+                // A separate time begins a block.
                 self.block = None;
             }
             return;

@@ -7,7 +7,7 @@ use fenxi_model::catalog::mem::{self, TABLE};
 
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for ::memstat of mdb on Solaris.
 pub static FORMAT: Format = Format {
     name: "mdb-memstat",
     summary: "::memstat of mdb on Solaris",

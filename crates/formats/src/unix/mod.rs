@@ -5,5 +5,5 @@ pub(crate) mod times;
 
 formats! {
     solaris_mpstat, solaris_vmstat_s, prstat, vm_stat, aix_mpstat, aix_iostat,
-    netstat_interval, netstat_i, netstat_s, cpustat, trapstat, mdb_memstat, solaris_iopattern, util_old_new,
+    netstat_interval, netstat_i, netstat_s, cpustat, mdb_memstat,
 }

@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for netstat -i (also -ib, -in) of FreeBSD, macOS, OpenBSD, Solaris, AIX, HP-UX, repeatedly.
 pub static FORMAT: Format = Format {
     name: "netstat-i",
-    summary: "netstat -i (also -ib, -in) of FreeBSD, macOS, OpenBSD, Solaris, AIX, HP-UX, several times",
+    summary: "netstat -i (also -ib, -in) of FreeBSD, macOS, OpenBSD, Solaris, AIX, HP-UX, repeatedly",
     family: Family::Unix,
     tables: &[&net::TABLE],
     example: "\

@@ -9,7 +9,7 @@ use fenxi_model::{Micros, Place, catalog::net, place::F64};
 use super::times::{Times, Tool};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number, scaled};
 
-/// What this file reads.
+/// Importer for netstat with an interval.
 pub static FORMAT: Format = Format {
     name: "netstat-interval",
     summary: "netstat with an interval: -w of FreeBSD, macOS, OpenBSD; -i, -I of Solaris, AIX, HP-UX",

@@ -14,10 +14,10 @@ use rustc_hash::FxHashMap;
 use super::times::{Times, Tool};
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
-/// What this file reads.
+/// Importer for netstat -s of Solaris, the BSDs, macOS, AIX, HP-UX and Linux, once or repeatedly.
 pub static FORMAT: Format = Format {
     name: "netstat-s",
-    summary: "netstat -s of Solaris, the BSDs, macOS, AIX, HP-UX and Linux, once or several times",
+    summary: "netstat -s of Solaris, the BSDs, macOS, AIX, HP-UX and Linux, once or repeatedly",
     family: Family::Unix,
     tables: &[&tcp::TABLE, &udp::TABLE],
     example: "\

@@ -7,18 +7,18 @@
 
 use fenxi_model::{
     Micros,
-    catalog::{cpu, metric},
+    catalog::{cpu, metric, sched},
 };
 
 use super::times::{Times, Tool};
 use crate::{CpuMean, Family, Field, Fields, Format, Head, Input, Layout, Out, Splitter, Sure, col, number};
 
-/// What this file reads.
+/// Importer for mpstat of Solaris and illumos.
 pub static FORMAT: Format = Format {
     name: "solaris-mpstat",
     summary: "mpstat of Solaris and illumos: -a, -p, -P, -T, and with a date before every line",
     family: Family::Unix,
-    tables: &[&cpu::TABLE],
+    tables: &[&cpu::TABLE, &sched::TABLE],
     example: "\
 CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
   0   15   0   48   204    4   92    1    3    2    0   127    1   1   0  98
@@ -71,6 +71,8 @@ enum Unit {
 struct Reader {
     times: Times,
     unit: Unit,
+    /// Whether a row has the number of processors of its set.
+    sized: bool,
     layout: Option<Layout>,
     /// The block being read: its time and length, and the first column of its first row.
     block: Option<(Micros, Option<f64>)>,
@@ -90,6 +92,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {
         times: Times::new(input, out, TOOL),
         unit: Unit::Cpu,
+        sized: false,
         layout: None,
         block: None,
         first: None,
@@ -131,6 +134,7 @@ impl Reader {
             "CPUs" => Unit::Mean,
             _ => Unit::Cpu,
         };
+        self.sized = fields.get(fields.len().saturating_sub(1)) == "sze";
         self.layout = Some(Layout::new("solaris-mpstat", fields.from(1).iter(), COLUMNS));
     }
 
@@ -172,6 +176,7 @@ impl Reader {
             }
             Unit::Mean => {
                 let cpus = number(name).unwrap_or(f64::NAN);
+                out.row(&sched::TABLE, t, dt).f64(sched::cpus_online, Some(cpus).filter(|n| n.is_finite()));
                 let mut row = out.row(&cpu::TABLE, t, dt).any();
                 layout.each(&cpu::TABLE, &values, |place, value| {
                     row.f64(place, if is_rate(place) { value * cpus } else { value });
@@ -206,6 +211,9 @@ impl Reader {
         let cpus: f64 = sets.iter().map(|set| set.cpus).sum();
         if sets.is_empty() || cpus <= 0.0 {
             return;
+        }
+        if self.sized {
+            out.row(&sched::TABLE, t, dt).f64(sched::cpus_online, cpus);
         }
         let places = COLUMNS.iter().filter_map(|column| column.place_in(&cpu::TABLE));
         let mut row = out.row(&cpu::TABLE, t, dt).any();

@@ -12,10 +12,10 @@ use fenxi_model::{
 use super::times::{Times, Tool};
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for vmstat -s of Solaris and illumos, once or repeatedly.
 pub static FORMAT: Format = Format {
     name: "solaris-vmstat-s",
-    summary: "vmstat -s of Solaris and illumos, once or several times",
+    summary: "vmstat -s of Solaris and illumos, once or repeatedly",
     family: Family::Unix,
     tables: &[&cpu::TABLE, &sched::TABLE, &vm::TABLE],
     example: "\

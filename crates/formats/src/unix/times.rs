@@ -201,7 +201,7 @@ impl Times {
 }
 
 /// The interval in a command line of the tool called `name`, whose options of the letters `takes` have an argument; None where
-/// the line is no such command, or says none.
+/// the line is no such command, or has none.
 pub(crate) fn interval_of(line: &str, name: &'static str, takes: &'static str) -> Option<f64> {
     let tool = Tool { name, takes, every: None, counters: false, default_s: 1.0, first_since_boot: true };
     command(line, tool).flatten()

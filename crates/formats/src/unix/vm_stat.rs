@@ -13,7 +13,7 @@ use fenxi_model::{
 use super::times::{Times, Tool};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number, scaled};
 
-/// What this file reads.
+/// Importer for vm_stat of macOS, with an interval or without.
 pub static FORMAT: Format = Format {
     name: "vm-stat",
     summary: "vm_stat of macOS, with an interval or without",

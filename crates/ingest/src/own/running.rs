@@ -17,7 +17,7 @@ use rustix::{
 
 use super::{confine::confine, refused::LandlockScope, usage};
 
-/// What a program may use.
+/// Resource limits of a program.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// From its start to its end.
@@ -30,9 +30,9 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Address space of one process.
     pub address_bytes: u64,
-    /// What it may print, whatever its input.
+    /// Limit of its output, in bytes, for any input.
     pub output_bytes: u64,
-    /// What it may print besides, for each byte of its input.
+    /// Additional bytes of output for each byte of input.
     pub output_per_input: u64,
     /// Processes at a time.
     pub processes: usize,

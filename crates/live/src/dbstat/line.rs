@@ -16,7 +16,7 @@ use fenxi_model::{
 pub struct Class {
     /// Title of its column.
     pub title: &'static str,
-    /// What it is, in a word or two.
+    /// Label in a word or two.
     pub name: &'static str,
     activities: &'static [&'static str],
 }

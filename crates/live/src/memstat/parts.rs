@@ -23,7 +23,7 @@ pub struct Parts {
     pub page_tables: Option<f64>,
     pub per_cpu: Option<f64>,
     pub zswap: Option<f64>,
-    /// What no counter has: the rest of the total.
+    /// Rest of the total that no counter has.
     pub other: Option<f64>,
     pub anon: Option<f64>,
     pub shared: Option<f64>,

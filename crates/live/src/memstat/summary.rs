@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Frame, View};
 
-/// How moments are laid out.
+/// Layout of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A table of one moment, a line each of several.

@@ -18,7 +18,7 @@ const LOOKS_BUSY: f64 = 80.0;
 /// CPUs and threads that are named.
 const NAMED: usize = 3;
 
-/// Whether a CPU is idle to the percent, so that `--busy` leaves it out.
+/// Returns true if a CPU is idle to the percent, so that `--busy` leaves it out.
 pub fn is_idle(idle: Option<f64>) -> bool {
     idle.is_none_or(|idle| idle >= 99.5)
 }

@@ -51,12 +51,12 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Whether every CPU is wanted.
+    /// Returns true if every CPU is wanted.
     pub fn every(&self) -> bool {
         self.ranges.is_none()
     }
 
-    /// Whether single CPUs are wanted at all.
+    /// Returns true if single CPUs are wanted at all.
     pub fn any(&self) -> bool {
         self.ranges.as_ref().is_none_or(|ranges| !ranges.is_empty())
     }
@@ -71,7 +71,7 @@ impl Chosen {
         self.ranges.iter().flatten().map(|(from, _)| *from).find(|from| *from > last)
     }
 
-    /// Whether CPU `n` is wanted.
+    /// Returns true if CPU `n` is wanted.
     pub fn has(&self, n: u32) -> bool {
         self.ranges.as_ref().is_none_or(|ranges| ranges.iter().any(|(from, to)| (*from..=*to).contains(&n)))
     }

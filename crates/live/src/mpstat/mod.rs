@@ -39,7 +39,7 @@ pub struct Interrupts {
     pub soft: bool,
 }
 
-/// What to show, and how.
+/// Options of the view.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// CPUs to show.

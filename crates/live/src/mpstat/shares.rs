@@ -30,7 +30,7 @@ const PAGE: usize = 20;
 /// The values of a line; None where nothing is known.
 type Line = [Option<f64>; COLUMNS.len()];
 
-/// Whether any row has a share of time.
+/// Returns true if any row has a share of time.
 pub fn any(cpus: RowsOf<'_, cpu::Schema>) -> bool {
     (0..cpus.n_rows()).any(|row| cpus.f64(row, cpu::idle).is_some() || cpus.f64(row, cpu::usr).is_some())
 }

@@ -1,13 +1,18 @@
 //! Solaris columns of mpstat, in floating point.
 //!
-//! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front is their number.
+//! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front is their number. Where there is no line of each, the
+//! table `sched` may have it.
 //!
 //! Rows of Linux are shown in these columns when that is asked for: `usr` has lowered priorities and guests in it, `sys`
 //! has interrupts, and `st` is there when time was stolen. What Linux does not count is `-`.
 
 use std::fmt::Write;
 
-use fenxi_model::{Kind, Micros, Place, RowsOf, catalog::cpu, place::F64};
+use fenxi_model::{
+    Kind, Micros, Place, RowsOf,
+    catalog::{cpu, sched},
+    place::F64,
+};
 
 use super::{
     Options, busy, row_of_all,
@@ -48,7 +53,7 @@ const REAL: Micros = Micros(86_400_000_000 * 366);
 
 type Line = [Option<f64>; COLUMNS.len()];
 
-/// Whether the rows have what only Solaris counts, and no time of Linux.
+/// Returns true if the rows have what only Solaris counts, and no time of Linux.
 pub fn are(cpus: RowsOf<'_, cpu::Schema>) -> bool {
     cpus.n_rows() > 0
         && !is_linux(cpus)
@@ -106,7 +111,9 @@ impl Solaris {
         let steal = (0..cpus.n_rows()).any(stolen);
         let chosen = || order.iter().filter(|(n, _)| options.cpus.has(*n));
         let all = if options.cpus.every() || !options.cpus.any() {
-            row_of_all(cpus).map(|row| (per_cpu(of(row), order.len()), order.len()))
+            let online = || frame.rows.of(&sched::TABLE).and_then(|rows| rows.f64(0, sched::cpus_online));
+            let n = if order.is_empty() { online().map_or(0, |n| n as usize) } else { order.len() };
+            row_of_all(cpus).map(|row| (per_cpu(of(row), n), n))
         } else {
             Some((mean(chosen().map(|(_, row)| of(*row))), chosen().count()))
         };

@@ -245,6 +245,18 @@ fn columns_of_solaris_are_kept_and_rates_of_all_are_per_cpu() {
     assert_eq!(words(text.lines().nth(1).unwrap())[2..4], ["2", "7.50"], "{text}");
 }
 
+#[test]
+fn a_line_of_all_cpus_alone_is_shown_per_cpu_where_their_number_is_known() {
+    let mut rows = Rows::new("db1");
+    rows.row(&sched::TABLE, T, 5.0).f64(sched::cpus_online, 4.0);
+    let mut row = rows.row(&cpu::TABLE, T, 5.0);
+    row.f64(cpu::minor_faults_per_s, 28.0).f64(cpu::mutex_spins_per_s, 4.0).f64(cpu::cross_calls_per_s, 8.0);
+    row.f64(cpu::usr, 3.0).f64(cpu::idle, 97.0);
+    let text = shown(Options { aggregate: true, ..options() }, &[(rows, false)]);
+    let line: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(line[2..6], ["4", "7.00", "-", "2.00"], "{text}");
+}
+
 /// A CPU of Linux with the counts of perf and /proc/interrupts, and stolen time.
 fn add_counted(rows: &mut Rows, name: Option<&str>, steal: f64) {
     let mut row = rows.row(&cpu::TABLE, T, 1.0);

@@ -4,7 +4,7 @@ use fenxi_model::{Place, RowsOf, catalog::net, place::F64};
 
 use super::Options;
 
-/// Whether both directions can be used at once.
+/// Duplex mode of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplex {
     /// Each direction has the whole speed.
@@ -108,12 +108,12 @@ impl<'a> Nic<'a> {
         })
     }
 
-    /// Whether not a packet came or went.
+    /// Returns true if not a packet came or went.
     pub fn is_silent(&self) -> bool {
         self.packets.iter().all(|n| n.unwrap_or(0.0) == 0.0)
     }
 
-    /// What to print about an interface on which packets count that also count on another one.
+    /// Kind of an interface whose packets are counted by another one, too (bond, bridge, VLAN).
     pub fn kind(&self) -> Option<&'a str> {
         self.class.filter(|class| !matches!(*class, "physical" | "loopback"))
     }

@@ -13,10 +13,10 @@ pub use terminal::{Event, Key, Screen};
 
 use panes::{Choice, PANES};
 
-/// What the user has chosen.
+/// State of the view: pane, sort key, filter.
 #[derive(Debug)]
 pub struct Top {
-    /// What came so far.
+    /// History so far.
     pub history: History,
     /// The pane that is shown.
     pane: usize,
@@ -29,11 +29,11 @@ pub struct Top {
     types: bool,
     /// Whether it is a recorded run.
     is_replay: bool,
-    /// Whether it is drawn in colours.
+    /// True if it is drawn in colours.
     pub has_colour: bool,
 }
 
-/// Whether it goes on.
+/// Control flow after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// It does.

@@ -31,7 +31,7 @@ pub struct Pane {
     pub title: &'static str,
     /// Names of its tables.
     pub tables: &'static [&'static str],
-    /// What is shown where it has no rows.
+    /// Text where it has no rows.
     pub none: &'static str,
     /// Seconds that its rows are of interest without new ones.
     pub lasts_s: f64,
@@ -196,11 +196,11 @@ pub static PANES: &[Pane] = &[
 pub struct Cell {
     /// As it is shown, nothing in it that a terminal would obey.
     pub text: String,
-    /// What it is sorted by; None for words.
+    /// Sort key; None for text.
     pub number: Option<f64>,
 }
 
-/// How rows are chosen and ordered.
+/// Filter and order of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Only rows with this in one of their cells.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use fenxi_model::{RowsOf, catalog::histogram as c};
 
-/// How wide buckets are.
+/// Width of buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buckets {
     /// One for each power of two, empty ones between others too.
@@ -32,7 +32,7 @@ impl Distribution {
         other.0.values().for_each(|(low, count)| self.add(*low, *count));
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> f64 {
         self.0.values().map(|(_, count)| count).sum()
     }

@@ -34,7 +34,7 @@ impl<'a, S> Row<'a, S> {
         self.rows.str(self.row, place).unwrap_or("")
     }
 
-    /// Whether there is a label or text.
+    /// Returns true if there is a label or text.
     pub fn has<V: Words>(&self, place: Place<S, V>) -> bool {
         self.rows.str(self.row, place).is_some()
     }
@@ -60,7 +60,7 @@ impl<'a, S> Row<'a, S> {
     }
 }
 
-/// What was added up of a line, and what it is a part of.
+/// Sums of a line, and the totals that they are a part of.
 #[derive(Clone, Copy)]
 pub struct Sums<'a> {
     own: &'a [f64],
@@ -83,7 +83,7 @@ impl Sums<'_> {
         }
     }
 
-    /// How much of the sum at `place` comes to one of those that are counted at `by`; None of nothing.
+    /// Mean of the sum at `place` over the count at `by`; None for a count of 0.
     pub fn mean(&self, place: usize, by: usize) -> Option<f64> {
         (self.own[by] > 0.0).then(|| self.own[place] / self.own[by])
     }
@@ -93,12 +93,12 @@ impl Sums<'_> {
         in_unit(unit, self.mean(place, by))
     }
 
-    /// How many were in it at any time, on average, of a sum of seconds; `-` of no time.
+    /// Mean concurrency of a sum of seconds; `-` of no time.
     pub fn at_once(&self, place: usize) -> String {
         if self.elapsed_s > 0.0 { format!("{:.3}", self.own[place] / self.elapsed_s) } else { "-".to_owned() }
     }
 
-    /// How much of it there was in a second, with one decimal; `-` of no time.
+    /// Rate per second, with one decimal; `-` of no time.
     pub fn per_s(&self, place: usize) -> String {
         if self.elapsed_s > 0.0 { format!("{:.1}", self.own[place] / self.elapsed_s) } else { "-".to_owned() }
     }
@@ -109,7 +109,7 @@ pub fn in_unit(unit: Unit, value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| unit.human(value).to_string())
 }
 
-/// How the values of rows become one.
+/// Aggregation of the values of rows.
 pub enum Sum<S> {
     /// Added.
     Added(fn(Row<'_, S>) -> f64),
@@ -138,7 +138,7 @@ impl<S> Column<S> {
     }
 }
 
-/// Whether there is a line for all together, and what it is called.
+/// Line for the total, with its name, where there is one.
 #[derive(Clone, Copy)]
 pub enum Total {
     /// There is none.
@@ -149,19 +149,19 @@ pub enum Total {
     Always(&'static str),
 }
 
-/// How rows of a table are added up and shown.
+/// Grouping, aggregation and columns of a view.
 pub struct Grouping<S: 'static> {
     /// The table.
     pub table: &'static Table<S>,
-    /// What is added up.
+    /// Sums.
     pub sums: &'static [Sum<S>],
-    /// What is shown. A view may leave columns out; lines are told apart by those keys that are left.
+    /// Columns. A view may omit some; lines are grouped by the keys that remain.
     pub columns: &'static [Column<S>],
     /// By what lines are sorted, the largest first; equal ones by the next number, then by their keys.
     pub order: fn(&Sums<'_>) -> [f64; 2],
     /// The line of all sums.
     pub total: Total,
-    /// What lines that are not shown have in common: `" with less time"`.
+    /// Description of the lines that are not shown: `" with less time"`.
     pub less: &'static str,
 }
 
@@ -221,7 +221,7 @@ impl<S> Groups<S> {
         }
     }
 
-    /// Whether nothing was added.
+    /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }

@@ -26,7 +26,7 @@ pub enum Phase {
     RollingBack(After),
 }
 
-/// What follows a rollback.
+/// Action after a rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// The same transaction.
@@ -36,12 +36,12 @@ pub enum After {
 }
 
 impl Phase {
-    /// Whether a transaction is under way.
+    /// Returns true if a transaction is under way.
     pub fn is_busy(self) -> bool {
         matches!(self, Phase::Preparing | Phase::Running | Phase::Thinking | Phase::RollingBack(_))
     }
 
-    /// Whether there is no session yet.
+    /// Returns true if there is no session yet.
     pub fn is_new(self) -> bool {
         matches!(self, Phase::Connecting | Phase::LoggingIn)
     }
@@ -66,7 +66,7 @@ pub struct Transaction {
     pub attempts: u32,
     /// Statements that were sent and are not answered: reads, writes, others.
     pub pending: [u32; 3],
-    /// Whether a statement was sent after which a transaction may be open at the server.
+    /// True if a statement was sent after which a transaction may be open at the server.
     pub opened: bool,
 }
 
@@ -87,15 +87,15 @@ pub struct Connection {
     pub timer: u32,
     /// Attempts to connect that failed, one after the other.
     pub failures: u32,
-    /// Whether an attempt to connect has ended, well or not.
+    /// True if an attempt to connect has ended, well or not.
     pub was_tried: bool,
-    /// Whether a session was there before.
+    /// True if a session was there before.
     pub was_there: bool,
-    /// Whether its transaction begins again once it is back.
+    /// True if its transaction begins again once it is back.
     pub resumes: bool,
-    /// Whether it takes no part.
+    /// True if it takes no part.
     pub parked: bool,
-    /// Whether the kernel is asked when it can be written.
+    /// True if the kernel is asked when it can be written.
     pub awaits_room: bool,
 }
 

@@ -35,24 +35,24 @@ use fenxi_wire::{
     target::{Endpoint, Target},
 };
 
-/// What to run, where and for how long.
+/// Plan of a load: workload, server, schedule and duration.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Who logs in.
     pub target: Target,
     /// Where.
     pub endpoint: Endpoint,
-    /// What is done.
+    /// Program of the workload.
     pub program: Arc<Program>,
     /// Threads; at most as many as connections are used.
     pub threads: usize,
     /// Which part of the load is this process's; None when it makes all of it.
     pub share: Option<Share>,
-    /// What is the same for all processes that make the load.
+    /// Settings that all processes of the load share.
     pub run: Settings,
 }
 
-/// How a load runs: the same for all processes that make it together.
+/// Settings of a load, the same for all processes that make it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// How statements are sent.
@@ -75,7 +75,7 @@ pub struct Settings {
     pub connects_per_s: Option<f64>,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// What follows from errors.
+    /// Policy for errors.
     pub policy: Policy,
 }
 
@@ -100,18 +100,18 @@ pub enum EngineError {
     Thread(#[from] io::Error),
 }
 
-/// What was counted between two moments of a run.
+/// Counts and latencies of an interval.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// Seconds after the beginning.
     pub begin_s: f64,
     /// As `begin_s`.
     pub end_s: f64,
-    /// Whether it is not part of the total.
+    /// True if it is not part of the total.
     pub warmup: bool,
     /// The rate asked for in it.
     pub offered_per_s: Option<f64>,
-    /// What was counted.
+    /// Counts and latencies.
     pub tally: Tally,
 }
 
@@ -122,12 +122,12 @@ impl Interval {
     }
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// All intervals after the warm-up together.
     pub total: Interval,
-    /// What was completed or given up after the end, while it was waited for.
+    /// Transactions that completed or were abandoned while the load drained after its end.
     pub drained: Tally,
     /// Transactions that were still under way when the waiting ended.
     pub unfinished: u64,
@@ -137,7 +137,7 @@ pub struct Outcome {
     pub stopped: Option<String>,
     /// Processes of the load that were lost, each with when and why: what they did then is in no figure.
     pub lost: Vec<String>,
-    /// What the server used, where it runs on this host.
+    /// CPU time and memory of the server, where it runs on this host.
     pub server: Option<Usage>,
 }
 

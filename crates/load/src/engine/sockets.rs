@@ -105,7 +105,12 @@ impl Worker<'_> {
 
     /// Sends what is in `output`.
     pub(super) fn send(&mut self, id: usize, now: u64) {
-        let Some(channel) = &mut self.connections[id].channel else { return };
+        let connection = &mut self.connections[id];
+        if !connection.phase.is_new() {
+            self.tally.round_trips += 1;
+            self.tally.message_bytes.0 += self.output.len() as u64;
+        }
+        let Some(channel) = &mut connection.channel else { return };
         if let Err(error) = channel.send(&self.output) {
             return self.disconnect(id, now, Failure::Lost, || error.to_string());
         }
@@ -152,6 +157,7 @@ impl Worker<'_> {
         self.held -= connection.rest.len();
         input.append(&mut connection.rest);
         let looks = !connection.phase.is_new() && self.tally.answers.is_multiple_of(LOOKED_AT);
+        let had = input.len();
         let received = connection.channel.as_mut().map(|channel| match looks {
             false => channel.receive(&mut input),
             true => channel.receive_late(&mut input).map(|(received, late)| {
@@ -161,7 +167,10 @@ impl Worker<'_> {
         });
         let mut used = 0;
         if matches!(received, Some(Ok(Received::Some | Received::All))) {
-            self.tally.answers += u64::from(!self.connections[id].phase.is_new());
+            if !self.connections[id].phase.is_new() {
+                self.tally.answers += 1;
+                self.tally.message_bytes.1 += (input.len() - had) as u64;
+            }
             used = self.feed(id, &input, now);
         }
         let more = match received {

@@ -11,7 +11,7 @@ use std::{
 
 use rustix::{
     event::{Timespec, epoll},
-    time::{ClockId, clock_gettime},
+    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime},
 };
 
 use super::{
@@ -19,13 +19,19 @@ use super::{
     connection::{Connection, Phase},
     gather::PartMessage,
 };
-use crate::{policy::Failure, random::Random, schedule::Cursor, server, tally::Tally};
+use crate::{policy::Failure, random::Random, schedule::Cursor, tally::Tally};
+use fenxi_procfs::schedstat;
+use fenxi_sys::clock;
 use fenxi_wire::target::Target;
 
 /// Sockets that a thread connects at the same time: less than what a server's queue of new connections holds.
 pub(super) const MAX_DIALING: usize = 64;
 /// The longest sleep: the flag to stop is looked at in between.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
+/// The timeouts of epoll are of whole milliseconds: what is due before the next one has an alarm.
+const EPOLL_STEP_NS: u64 = 1_000_000;
+/// What an event of the alarm has for the number of a connection.
+const ALARM: u64 = u64::MAX;
 /// How long connections are kept for who still looks at the server.
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 /// Events that the kernel reports at once.
@@ -52,6 +58,7 @@ pub(super) struct Worker<'a> {
     /// Which of this process's threads it is.
     from: usize,
     pub epoll: OwnedFd,
+    alarm: OwnedFd,
     pub connections: Vec<Connection>,
     pub stage: Stage,
     origin: u64,
@@ -109,13 +116,18 @@ impl<'a> Worker<'a> {
         let own = (number..plan.run.connections).step_by(threads);
         let connections: Vec<_> = own.map(|n| Connection::new(plan.program.slots, parked(n))).collect();
         let head = Cursor::new(&plan.run.schedule, plan.run.seed, number as u64, threads as u64);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), once)?;
         Ok(Worker {
             plan,
             target: plan.target.at(&plan.endpoint),
             shared,
             words,
             from,
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            epoll,
+            alarm,
             stage: Stage::Opening,
             origin: 0,
             idle: VecDeque::with_capacity(connections.len()),
@@ -167,13 +179,13 @@ impl<'a> Worker<'a> {
             self.dial_some(now);
             self.start_due(now);
             self.start_ready(now);
-            let timeout = self.sleep(self.shared.now());
+            let timeout = self.timeout(self.sleep(self.shared.now()));
             events.clear();
             if epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&timeout)).is_err() {
                 // A signal; there is no other error with what is passed.
                 continue;
             }
-            for event in &events {
+            for event in events.iter().filter(|event| event.data.u64() != ALARM) {
                 let flags = event.flags;
                 self.event(event.data.u64() as usize, flags);
             }
@@ -190,7 +202,7 @@ impl<'a> Worker<'a> {
             } else if self.origin != 0 && now >= self.origin {
                 self.stage = Stage::Measuring;
                 self.interval_began = self.origin;
-                (self.cpu, self.queued) = (thread_cpu(), thread_queued());
+                (self.cpu, self.queued) = (clock::thread_cpu_ns(), thread_queued());
                 // What it took to get here is no part of the first interval.
                 self.tally = Tally {
                     connects: self.tally.connects,
@@ -236,7 +248,7 @@ impl<'a> Worker<'a> {
             self.due.advance();
             self.arrived += 1;
         }
-        let (cpu, queued) = (thread_cpu(), thread_queued());
+        let (cpu, queued) = (clock::thread_cpu_ns(), thread_queued());
         let mut tally = Box::new(std::mem::take(&mut self.tally));
         tally.cpu_ns = cpu - self.cpu;
         tally.queued_ns = queued.zip(self.queued).map(|(now, then)| now.saturating_sub(then));
@@ -298,8 +310,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// How long nothing is due.
-    fn sleep(&self, now: u64) -> Timespec {
+    /// For how many nanoseconds nothing is due.
+    fn sleep(&self, now: u64) -> u64 {
         let mut until = now + LONGEST_SLEEP_NS;
         let mut at_most = |at: Option<u64>| until = until.min(at.unwrap_or(u64::MAX));
         match self.stage {
@@ -317,8 +329,19 @@ impl<'a> Worker<'a> {
         if !self.dial.is_empty() && self.dialing < MAX_DIALING {
             at_most(Some(self.next_dial));
         }
-        let left = until.saturating_sub(now);
-        Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 }
+        until.saturating_sub(now)
+    }
+
+    /// The timeout of epoll for a sleep of so many nanoseconds: the whole milliseconds in it, or the next one with an alarm before.
+    fn timeout(&self, sleep_ns: u64) -> Timespec {
+        let of = |ns: u64| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        if sleep_ns == 0 || sleep_ns >= EPOLL_STEP_NS {
+            return of(sleep_ns - sleep_ns % EPOLL_STEP_NS);
+        }
+        let once = Itimerspec { it_interval: of(0), it_value: of(sleep_ns) };
+        // Without it a start is late by a millisecond, and the lag shows it.
+        let _ = timerfd_settime(&self.alarm, TimerfdTimerFlags::empty(), &once);
+        of(EPOLL_STEP_NS)
     }
 
     pub(super) fn set_timer(&mut self, id: usize, at: u64) {
@@ -348,11 +371,6 @@ impl<'a> Worker<'a> {
 
 /// Time that this thread was runnable without a CPU, in nanoseconds; None where the kernel does not count it.
 fn thread_queued() -> Option<u64> {
-    Some(server::turn(&fs_err::read_to_string("/proc/thread-self/schedstat").ok()?)?.0)
-}
-
-/// CPU time of this thread, in nanoseconds.
-fn thread_cpu() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    let [_, waited, _] = schedstat::times(&fs_err::read_to_string("/proc/thread-self/schedstat").ok()?)?;
+    Some(waited)
 }

@@ -22,17 +22,17 @@ impl Book {
         Ok(Book(rows.into_iter().filter_map(pair).collect()))
     }
 
-    /// What is written about a table.
+    /// Recorded state of a table.
     pub fn table(&self, name: &str) -> Option<&str> {
         self.0.get(&format!("{name}:table")).map(String::as_str)
     }
 
-    /// Whether a part of a table is there.
+    /// Returns true if a part of a table is there.
     pub fn has_part(&self, name: &str, number: u64) -> bool {
         self.0.contains_key(&format!("{name}:part {number}"))
     }
 
-    /// Whether a statement for a filled table was run.
+    /// Returns true if a statement for a filled table was run.
     pub fn has_after(&self, name: &str, number: usize) -> bool {
         self.0.contains_key(&format!("{name}:after {number}"))
     }

@@ -60,7 +60,7 @@ pub enum PrepareError {
     Interrupted,
 }
 
-/// How far loading has come.
+/// Progress of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Rows that are there, with those of an earlier attempt.
@@ -73,7 +73,7 @@ pub struct Progress {
     pub after_of: usize,
 }
 
-/// What was done.
+/// Result of a preparation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
     /// Tables that are there.
@@ -84,7 +84,7 @@ pub struct Prepared {
     pub loaded: u64,
     /// Seconds it took.
     pub seconds: f64,
-    /// Whether rows were inserted by statements because the server takes no data in bulk.
+    /// True if rows were inserted by statements because the server takes no data in bulk.
     pub by_statements: bool,
 }
 

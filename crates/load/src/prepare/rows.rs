@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// How rows are written.
+/// Format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Lines with tabs, as COPY and LOAD DATA take them.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{engine::Settings, tally::Tally};
 
@@ -97,7 +97,7 @@ pub enum Message {
 ///
 /// # Errors
 /// When the other side does not take it.
-pub fn send(to: &mut dyn Write, message: &Message) -> io::Result<()> {
+pub fn send(to: &mut dyn Write, message: &impl Serialize) -> io::Result<()> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message)?;
     let length = u32::try_from(bytes.len() - 4).map_err(|_| io::Error::other("a message of more than 4 GiB"))?;
@@ -110,7 +110,7 @@ pub fn send(to: &mut dyn Write, message: &Message) -> io::Result<()> {
 ///
 /// # Errors
 /// When the other side ends, is silent for too long, or sends what is no message.
-pub fn receive(from: &mut dyn Read, longest: usize) -> io::Result<Message> {
+pub fn receive<M: DeserializeOwned>(from: &mut dyn Read, longest: usize) -> io::Result<M> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length) as usize;
@@ -139,10 +139,10 @@ mod tests {
         let Message::Refused { why } = receive(&mut bytes.as_slice(), SHORT).unwrap() else { panic!() };
         assert_eq!(serde_json::from_str::<Schedule>(&why).unwrap(), schedule);
         for end in 0..bytes.len() {
-            assert!(receive(&mut &bytes[..end], SHORT).is_err());
+            assert!(receive::<Message>(&mut &bytes[..end], SHORT).is_err());
         }
-        assert!(receive(&mut &b"\xff\xff\xff\xff{}"[..], LONG).unwrap_err().to_string().contains("allowed"));
-        assert!(receive(&mut &b"\0\0\0\x02{}"[..], SHORT).is_err());
+        assert!(receive::<Message>(&mut &b"\xff\xff\xff\xff{}"[..], LONG).unwrap_err().to_string().contains("allowed"));
+        assert!(receive::<Message>(&mut &b"\0\0\0\x02{}"[..], SHORT).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A share is a range of threads ([`crate::engine::Share`]): connections, starts and random numbers follow from a thread's number, so
 //! that many processes make exactly the load that one would.
 
-mod message;
+pub(crate) mod message;
 mod worker;
 
 use std::{
@@ -41,7 +41,7 @@ const MARGIN: Duration = Duration::from_millis(200);
 /// Connections that a thread serves by default.
 pub const CONNECTIONS_PER_THREAD: usize = 8;
 
-/// What workers must know beside the plan.
+/// Instructions for workers beside the plan.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The database's address, as it was given.
@@ -154,7 +154,7 @@ fn tcp(address: &std::net::SocketAddr) -> io::Result<(TcpStream, TcpStream)> {
 }
 
 /// A pipe whose silence has an end, as that of a socket.
-struct Patient(ChildStdout);
+pub(crate) struct Patient(pub(crate) ChildStdout);
 
 impl Read for Patient {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

@@ -18,7 +18,7 @@ const ROW: &str = "row";
 /// More tables are somebody's mistake.
 const MAX_INSTANCES: i64 = 100_000;
 
-/// What a statement does.
+/// Kind of statement: read, write or other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It reads rows.
@@ -34,9 +34,9 @@ pub enum Kind {
 pub struct Call {
     /// The statement.
     pub statement: Statement,
-    /// What is put into it.
+    /// Values of its parameters.
     pub values: Box<[Item]>,
-    /// What it does.
+    /// Kind of statement.
     pub kind: Kind,
 }
 
@@ -71,7 +71,7 @@ pub struct Transaction {
     pub weights: u64,
     /// Percent of its executions that end with the connection.
     pub reconnect_pct: Option<Expr>,
-    /// What it does.
+    /// Operations.
     pub ops: Vec<Op>,
 }
 
@@ -82,7 +82,7 @@ pub struct TablePlan {
     pub name: String,
     /// Columns that are filled.
     pub columns: Vec<String>,
-    /// What they are filled with; slot 0 is the number of the row, from 1.
+    /// Values of the columns; slot 0 is the number of the row, from 1.
     pub items: Vec<Item>,
     /// How many slots the items use.
     pub slots: usize,

@@ -6,7 +6,7 @@
 
 use crate::random::{Distribution, Random};
 
-/// What an expression is evaluated with.
+/// Variables with which an expression is evaluated.
 #[derive(Debug)]
 pub struct Frame<'a> {
     /// Values of the names of a transaction.
@@ -17,7 +17,7 @@ pub struct Frame<'a> {
     pub turn: u64,
 }
 
-/// What two numbers become.
+/// Operator on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `+`
@@ -116,7 +116,7 @@ pub enum Text {
 }
 
 impl Text {
-    /// Whether it has no byte outside ASCII, whatever is drawn.
+    /// Returns true if it has no byte outside ASCII, whatever is drawn.
     pub fn is_ascii(&self) -> bool {
         match self {
             Text::Pattern(text) | Text::Fixed(text) => text.is_ascii(),

@@ -43,7 +43,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
 pub struct WorkloadError {
     /// Its name or path.
     pub workload: String,
-    /// What is wrong, where, and what it can be.
+    /// Message: the problem, its place, and valid values.
     pub what: String,
 }
 
@@ -105,11 +105,11 @@ impl std::fmt::Display for Setting {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadOption {
-    /// What it is.
+    /// Value.
     pub value: Setting,
-    /// What it means.
+    /// Description.
     pub about: String,
-    /// Whether it decides what is loaded, so that another value needs tables to be prepared again.
+    /// True if it decides what is loaded, so that another value needs tables to be prepared again.
     #[serde(default)]
     pub shapes_tables: bool,
 }
@@ -160,7 +160,7 @@ pub struct Workload {
     /// Its name, or the path of its file.
     #[serde(skip)]
     pub name: String,
-    /// What it does, in a sentence.
+    /// Description in a sentence.
     pub about: String,
     /// A shipped workload of which it has everything that it does not say itself.
     #[serde(default)]

@@ -81,6 +81,26 @@ table! {
 }
 
 table! {
+    /// Idle states of CPUs (C-states), all CPUs together, as the kernel's cpuidle counts them. In a virtual machine those of the host are not seen.
+    cpu_idle [state] is (Cpu, Series, Lasting) {
+        /// Name of the state, such as `C6`; `POLL` waits in a loop.
+        state: label(),
+        /// Share of the time of all CPUs that they were in it.
+        residency: gauge(Percent, Neither),
+        /// Entries per second.
+        entries_per_s: rate(PerS, Neither),
+        /// Mean time of a stay; NULL when there was none.
+        mean_us: gauge(Microseconds, Neither),
+        /// Longest time that leaving it takes, by its driver: what a request pays that wakes the CPU up.
+        exit_latency_us: gauge(Microseconds, Lower),
+        /// Share of entries that ended before the state was worth it: a shallower one would have been right.
+        too_deep: gauge(Percent, Lower),
+        /// Share of entries that lasted long enough for a deeper state.
+        too_shallow: gauge(Percent, Lower),
+    }
+}
+
+table! {
     /// Scheduler of one host: runnable and blocked tasks, context switches, run-queue latency.
     sched [] is (Cpu, Series, Lasting) {
         /// Run queue: tasks running or waiting for a CPU at the end of the interval. Above the number of CPUs, tasks wait.

@@ -268,6 +268,8 @@ table! {
         query_id: label(),
         /// Time spent planning per second.
         plan_time: rate(SecondsPerS, Lower),
+        /// How often it was planned per second; NULL where the server does not count it. A generic plan is made once a session.
+        plans_per_s: rate(PerS, Neither),
         /// Standard deviation of the execution time.
         sd_ms: gauge(Milliseconds, Lower),
         /// Blocks made dirty per second.

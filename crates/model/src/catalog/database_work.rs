@@ -185,6 +185,8 @@ table! {
         replay_lag_s: gauge(Seconds, Lower),
         /// Log kept for it.
         retained_bytes: gauge(Bytes, Lower),
+        /// Age in transactions of the snapshot or the catalogue rows that are kept for it.
+        xmin_age: gauge(Count, Lower),
         /// Whether it is connected: `yes` or `no`.
         active: label(),
         /// Whether the log it needs is still there, as the server reports it.

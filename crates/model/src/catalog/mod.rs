@@ -11,7 +11,7 @@ use crate::{AnySchema, Place, Unit, words};
 
 mod kinds;
 
-/// How a column is stored.
+/// Storage type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// 64-bit float; NULL where missing (NaN and infinities are stored as NULL).
@@ -26,7 +26,7 @@ pub enum Type {
     Time,
 }
 
-/// What sort of number a column holds, hence how it may be averaged and summed.
+/// Kind of number in a column, which decides how it may be averaged and summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The end of the row's interval, or the moment of an event.
@@ -69,7 +69,7 @@ impl Better {
     }
 }
 
-/// What a column's values are of the events of their interval, hence how those of several runs become one.
+/// Statistic that a column holds over the events of an interval, which decides how values of several runs are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statistic {
     /// Their mean, or another figure.
@@ -97,6 +97,8 @@ words! {
         Network = "network",
         /// Processes and control groups.
         Process = "process",
+        /// GPUs.
+        Gpu = "gpu",
         /// Hard and soft interrupts.
         Interrupt = "interrupt",
         /// Database servers.
@@ -175,20 +177,20 @@ pub struct Column {
     pub ty: Type,
     /// Its unit.
     pub unit: Unit,
-    /// What sort of number it is.
+    /// Kind of number.
     pub kind: Kind,
     /// Which direction is good.
     pub better: Better,
-    /// What its values are of their interval's events.
+    /// Statistic over the events of the interval.
     pub statistic: Statistic,
     /// The smallest and the largest value that can be: what lies outside is no measurement.
     pub range: (f64, f64),
-    /// Whether its values name things of one run only, as process IDs do.
+    /// True if its values name things of one run only, as process IDs do.
     pub is_of_one_run: bool,
     /// The column of the same table that counts the events whose mean it is: its mean over time is weighted by them. None where
     /// all time counts alike.
     pub mean_of: Option<&'static str>,
-    /// What it means and when it matters.
+    /// Meaning of the column, and when it matters.
     pub doc: &'static str,
 }
 
@@ -268,7 +270,7 @@ impl Column {
         self
     }
 
-    /// Whether the column holds a number that can be averaged (not time, interval or label).
+    /// Returns true if the column holds a number that can be averaged (not time, interval or label).
     pub fn is_value(&self) -> bool {
         matches!(self.ty, Type::F64 | Type::I64)
             && matches!(self.kind, Kind::Gauge | Kind::Rate | Kind::Percent | Kind::Count)
@@ -284,13 +286,13 @@ pub struct Table<S: ?Sized = dyn AnySchema> {
     pub name: &'static str,
     /// Its place in [`TABLES`].
     pub id: TableId,
-    /// What a row is.
+    /// Meaning of a row.
     pub doc: &'static str,
-    /// What it is about.
+    /// Section of the report that it belongs to.
     pub section: Section,
-    /// What its rows are.
+    /// Shape of its rows: series, distribution, facts or events.
     pub shape: Shape,
-    /// Whether another run has the same keys.
+    /// Stability of the keys from run to run.
     pub keys_are: Keys,
     /// Every column in order; the first three are always `t`, `dt`, `host`.
     pub columns: &'static [Column],
@@ -440,15 +442,16 @@ macro_rules! tables {
 }
 
 tables! {
-    cpu_tables: cpu, cpu_time, sched, pressure;
+    cpu_tables: cpu, cpu_time, cpu_idle, sched, pressure;
     memory: mem, vm, page_cache, file_cache;
     storage: disk, fs;
     network: net, tcp, udp, netns, softnet, net_driver;
     interrupts: irq, softirq;
     tasks: process, thread, thread_wait, cgroup;
+    gpus: gpu, gpu_process;
     database: db, db_table, db_index, db_statement, db_session, db_wait, db_statement_wait, db_setting;
     database_work: db_lock, db_io, db_wal, db_checkpoint, db_replication, db_progress, db_pool, db_plan;
-    observers: syscall, lock, pin, io_pattern, block_io, run_queue, query, preemption, stack;
+    observers: syscall, lock, pin, io_pattern, block_io, cache_access, run_queue, query, preemption, stack;
     results: load, histogram, metric, result;
     facts: text, event, agent, note;
 }

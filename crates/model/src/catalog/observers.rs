@@ -22,21 +22,29 @@ table! {
 
 table! {
     /// Contention or hold time of one lock at one call site over the interval.
-    lock [comm, pid, event, lock, caller] is (Process, Series, Passing) {
+    lock [comm, pid, event, lock, caller, stack, holder] is (Process, Series, Passing) {
         /// Name of the program.
         comm: label(),
         /// Process id; NULL for the kernel.
         pid: id().of_one_run(),
-        /// Kind of measurement: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block` and so on.
+        /// Kind of measurement: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block` and so on; of the kernel's locks `kernel mutex`, `kernel spinlock`, `kernel rwsem read` and so on.
         event: label(),
         /// Name or address of the lock.
         lock: label(),
         /// Function that acquired it.
         caller: label(),
+        /// Functions that led there, from the outermost to the caller, separated by `;`; of the kernel's locks only.
+        stack: label(),
+        /// Program that held the lock when the wait began; NULL where the lock does not record it (spinlocks, readers).
+        holder: label(),
+        /// Its process ID.
+        holder_pid: id().of_one_run(),
         /// Events in the interval.
         events: count(Lower),
         /// Mean time per event.
         mean_us: gauge(Microseconds, Lower),
+        /// Maximum time of an event.
+        max_us: gauge(Microseconds, Lower).maximum(),
         /// Total time of all events.
         total_s: gauge(Seconds, Lower),
         /// Share of all events of this kind.
@@ -114,6 +122,28 @@ table! {
         queue_us: gauge(Microseconds, Lower),
         /// Mean time at the device: from its handing over to its end.
         device_us: gauge(Microseconds, Lower),
+    }
+}
+
+table! {
+    /// Accesses of one process to files through the page cache, in pages. The rows of one interval add up.
+    cache_access [comm, pid] is (Memory, Series, Passing) {
+        /// Name of the program; NULL of those that are added up.
+        comm: label(),
+        /// Process ID.
+        pid: id().of_one_run(),
+        /// Pages that it read (system calls), or faulted on (mapped files).
+        accesses: count(Neither),
+        /// Accesses to pages that were in the cache: accesses less misses, and at least 0.
+        hits: count(Neither),
+        /// Pages that its reads and faults brought into the cache, those read ahead of the access included.
+        misses: count(Lower),
+        /// Pages that its writes added to the cache.
+        written: count(Neither),
+        /// Pages that left the cache while it ran: reclaimed, truncated or dropped.
+        removed: count(Lower),
+        /// Share of hits in accesses; NULL without accesses.
+        hit_ratio: percent(Higher),
     }
 }
 

@@ -13,6 +13,14 @@ table! {
         user: label(),
         /// Process ID of the parent.
         ppid: id().of_one_run(),
+        /// Container in which it runs, as its runtime's files on the host name it; NULL where it runs in none, or that is unknown.
+        container: label(),
+        /// Pod of that container.
+        pod: label(),
+        /// Namespace of that pod.
+        namespace: label(),
+        /// Image of that container.
+        image: label(),
         /// CPU time in user code, in percent of one CPU; several threads can exceed 100 %.
         usr: percent(Lower).beyond_100(),
         /// CPU time in the kernel, in percent of one CPU.
@@ -149,6 +157,14 @@ table! {
     cgroup [cgroup] is (Process, Series, Lasting) {
         /// Path below the root of the hierarchy; `/` is the root.
         cgroup: label(),
+        /// Container whose group it is or belongs to, as its runtime's files on the host name it; NULL where it is none, or unknown.
+        container: label(),
+        /// Pod of that container.
+        pod: label(),
+        /// Namespace of that pod.
+        namespace: label(),
+        /// Image of that container.
+        image: label(),
         /// CPU time, in percent of one CPU.
         cpu: percent(Lower).beyond_100(),
         /// CPU time in user code, in percent of one CPU.

@@ -28,6 +28,8 @@ fn every_column_has_a_unique_name_a_meaning_and_its_unit() {
                 Unit::Seconds if c.name != "dt" => "_s",
                 Unit::MegabitsPerS => "_mbps",
                 Unit::Hertz => "_hz",
+                Unit::Watts => "_w",
+                Unit::Celsius => "_c",
                 _ => "",
             };
             assert!(c.name.ends_with(suffix), "{}.{} should end in {suffix}", table.name, c.name);

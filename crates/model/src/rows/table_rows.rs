@@ -71,7 +71,7 @@ impl TableRows {
         (self.table.id == table.id).then_some(RowsOf { rows: self, schema: PhantomData })
     }
 
-    /// How many rows are gathered.
+    /// Number of gathered rows.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }

@@ -8,7 +8,7 @@ use crate::secrets::is_secret_name;
 /// The longest text of a statement that is looked at.
 const MAX_TEXT: usize = 16 << 10;
 
-/// How a server writes texts.
+/// Quoting rules of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quotes {
     /// As PostgreSQL: `'it''s'`, `E'it\'s'`, `$$it's$$`; names are in double quotes.

@@ -30,6 +30,8 @@ UNION ALL SELECT run, host, t, dt, CASE resource WHEN 'cpu' THEN 12 WHEN 'memory
     FROM pressure p WHERE resource IN ('cpu', 'memory', 'io')
 UNION ALL SELECT run, host, t, dt, 14, 'CPU quota ' || cgroup, 'saturation', throttled FROM cgroup WHERE throttled IS NOT NULL
 UNION ALL SELECT run, host, t, dt, 20, 'memory', 'utilisation', 100 * used_bytes / nullif(total_bytes, 0) FROM mem WHERE used_bytes IS NOT NULL
+UNION ALL SELECT run, host, t, dt, 25, 'GPU ' || gpu || coalesce('.' || instance, ''), 'utilisation', coalesce(sm_active, util) FROM gpu WHERE coalesce(sm_active, util) IS NOT NULL
+UNION ALL SELECT run, host, t, dt, 26, 'GPU ' || gpu || coalesce('.' || instance, '') || ' memory', 'utilisation', 100 * memory_used_bytes / nullif(memory_total_bytes, 0) FROM gpu WHERE memory_used_bytes IS NOT NULL
 UNION ALL SELECT run, host, t, dt, 30, 'disk ' || device, 'utilisation', util FROM disks
 UNION ALL SELECT run, host, t, dt, 40, 'link ' || interface, 'utilisation', util FROM net WHERE util IS NOT NULL AND coalesce(class, 'physical') = 'physical'
 UNION ALL SELECT run, host, t, max(dt), 41, 'TCP resent', 'errors', least(100, avg(retransmit)) FROM tcp WHERE retransmit IS NOT NULL GROUP BY run, host, t

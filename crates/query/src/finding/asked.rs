@@ -10,7 +10,7 @@ use fenxi_model::{Table, Type};
 use super::{Case, Expected, Finding, findings};
 use crate::{Engine, QueryError, Scope, views};
 
-/// What is missing in runs, and the findings that cannot be asked without it.
+/// Data that runs lack, and the findings that need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Columns, as `queue_depth of disk`, and tables, of which nothing is there.
@@ -19,12 +19,12 @@ pub struct Missing {
     pub findings: Vec<String>,
 }
 
-/// What could be asked of runs, and what could not.
+/// Findings that could be evaluated on runs, and those that lack data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CanAsk {
     /// How many findings could be asked.
     pub asked: usize,
-    /// What is missing, that which most findings need first.
+    /// Missing data, ordered by the number of findings that need it.
     pub missing: Vec<Missing>,
     /// Names of findings about something of which the runs have nothing.
     pub elsewhere: Vec<String>,
@@ -131,7 +131,7 @@ impl CanAsk {
         Some(format!("{rules} not asked: no {}{more}", named.join(", ")))
     }
 
-    /// What the finding called `name` lacks; nothing where it can be asked.
+    /// Data that the finding called `name` lacks; empty where it can be evaluated.
     pub fn lacks(&self, name: &str) -> String {
         let of = |names: &[String]| names.iter().any(|known| known == name);
         match self.missing.iter().find(|missing| of(&missing.findings)) {

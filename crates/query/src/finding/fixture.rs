@@ -9,7 +9,7 @@
 use fenxi_model::{Micros, Rows, TABLES, Table, Type, near, table};
 use fenxi_store::SourceCost;
 
-/// What a finding must do with the rows of a case.
+/// Expected outcome of a finding on the rows of a test case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
     /// To find something.
@@ -24,7 +24,7 @@ pub enum Expected {
 /// One run's rows, and what the finding must do with them.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
-    /// What it must do.
+    /// Expected outcome.
     pub expected: Expected,
     /// The cost of recording in the case.
     pub costs: Vec<SourceCost>,

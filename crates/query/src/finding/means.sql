@@ -15,6 +15,7 @@ WITH series AS (
         WHEN tab = 'process' THEN CASE
             WHEN regexp_matches(about, '(^|[ /_-])(pg_dump|pg_dumpall|pg_basebackup|mysqldump|mariadb-dump|mydumper|mysqlpump|xtrabackup|mariabackup|mariadb-backup|pgbackrest|barman)') THEN '1 dump'
             WHEN name = 'process.write_bytes_per_s' AND regexp_matches(about, '(^|/)(postgres|mysqld|mariadbd|oracle|mongod)') THEN '2 own_writes'
+            WHEN name = 'process.cpu' AND regexp_matches(about, '(^|/)(postgres|mysqld|mariadbd|oracle|mongod|redis-server)') THEN '1 own_cpu'
             WHEN regexp_matches(about, '(^|/)(postgres|mysqld|mariadbd|oracle|mongod|redis-server|java|fenxi|sysbench|pgbench|wrk|mysqlslap)') THEN '9 none'
             WHEN name = 'process.cpu' THEN '1 other_cpu'
             WHEN regexp_matches(name, '^process.(read|write)_bytes_per_s$') THEN '1 other_io'

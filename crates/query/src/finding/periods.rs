@@ -12,8 +12,8 @@ const ROW: char = '\u{1e}';
 const FIELD: char = '\u{1f}';
 /// The statement with the meanings of series.
 const NAMING: &str = include_str!("means.sql");
-/// What a series can mean. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
-pub const MEANS: [&str; 33] = [
+/// Meanings of series. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
+pub const MEANS: [&str; 34] = [
     "throughput",
     "statements",
     "latency",
@@ -45,6 +45,7 @@ pub const MEANS: [&str; 33] = [
     "retransmits",
     "round_trip",
     "dump",
+    "own_cpu",
     "other_cpu",
     "other_io",
 ];
@@ -57,18 +58,18 @@ const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inse
      CASE WHEN inserted > 0.1 THEN inserted_cost ELSE least(inserted_cost, 0.4) END, CASE WHEN changed > 0.1 THEN changed_cost ELSE least(changed_cost, 0.4) END, 0) AS own_cost, \
      CASE WHEN throughput <= -0.05 OR latency >= 0.3 OR throughput IS NULL AND latency IS NULL THEN 'warning' ELSE 'info' END AS severity";
 
-/// What a series means.
+/// Meaning of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
     /// One of [`MEANS`]; None where it is not known.
     pub means: Option<String>,
     /// Of several that mean the same, the smallest is the best.
     pub place: i64,
-    /// What it belongs to with others that say the same.
+    /// Group of series that measure the same thing.
     pub thing: String,
 }
 
-/// How a series changed from one period to another: a row of the table `change`.
+/// Change of a series from one period to another: a row of the table `change`.
 #[derive(Clone, Debug)]
 pub struct ChangeRow<'a> {
     /// The run that has the period looked at.
@@ -77,7 +78,7 @@ pub struct ChangeRow<'a> {
     pub host: &'a str,
     /// Table, column and the values of the keys.
     pub name: [&'a str; 3],
-    /// What it means.
+    /// Meaning.
     pub means: &'a str,
     /// Mean within the period looked at.
     pub inside: f64,
@@ -89,7 +90,7 @@ pub struct ChangeRow<'a> {
     pub cost: Option<f64>,
     /// Its weight.
     pub weight: f64,
-    /// Whether it is the first of its meaning.
+    /// True if it is the first of its meaning.
     pub is_first: bool,
     /// It in words.
     pub summary: String,

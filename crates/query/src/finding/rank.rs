@@ -21,7 +21,37 @@ words! {
     }
 }
 
-/// How much a finding accounts for.
+words! {
+    /// How far a finding names the cause of a change, the surest first.
+    NamesCause {
+        /// It does.
+        Yes = "yes",
+        /// Only as an explanation that holds where nothing else is found.
+        Fallback = "fallback",
+        /// It names what many causes have in common: it is listed behind those that name one.
+        Broadly = "broadly",
+        /// It lists what changed, where nothing else is found, and is listed behind all others.
+        No = "no",
+    }
+}
+
+impl NamesCause {
+    /// Returns true if it only holds where no problem is found.
+    pub fn is_fallback(self) -> bool {
+        matches!(self, NamesCause::Fallback | NamesCause::No)
+    }
+
+    /// Its place behind the findings that name a cause, for a stable sort.
+    pub fn place(self) -> u8 {
+        match self {
+            NamesCause::Yes | NamesCause::Fallback => 0,
+            NamesCause::Broadly => 1,
+            NamesCause::No => 2,
+        }
+    }
+}
+
+/// Share that a finding accounts for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Impact {
     /// Its share of the whole, from 0 to 1.
@@ -57,7 +87,7 @@ pub struct ImpactColumn {
     pub column: String,
     /// The denominator's column, where the share is a ratio of two.
     pub over: Option<String>,
-    /// What it is a share of.
+    /// Quantity that it is a share of.
     pub of: String,
 }
 
@@ -111,7 +141,7 @@ impl Found {
         if severity == Severity::Warning && is_negligible { Severity::Info } else { severity }
     }
 
-    /// How much it accounts for: as the split of time has its parts where that is known, else the share in its rows.
+    /// Share that it accounts for: of its parts in the split of time where that is known, else the share in its rows.
     pub fn impact(&self) -> Option<Impact> {
         self.of_part.clone().or_else(|| self.of_rows())
     }

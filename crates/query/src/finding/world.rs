@@ -26,6 +26,7 @@ const WORLDS: &[World] = &[
         formats: &[],
         programs: &[],
     },
+    World { name: "gpu", tables: &["gpu", "gpu_process"], formats: &[], programs: &[] },
     World { name: "load", tables: &["load", "result", "query"], formats: &[], programs: &[] },
     World {
         name: "database load",

@@ -23,7 +23,7 @@ use crate::{Answer, AnswerColumn, QueryError};
 pub use sink::Limits;
 pub use values::json_lists;
 
-/// How many rows a table looks at before it settles the widths of its columns.
+/// Rows that decide the widths of a table's columns.
 pub const LOOK_AHEAD: usize = 10_000;
 
 /// A form of output.
@@ -62,7 +62,7 @@ impl FromStr for Format {
     }
 }
 
-/// How tables look.
+/// Style of tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// Columns of the terminal; longer text is cut to fit. None cuts nothing.

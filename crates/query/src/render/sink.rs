@@ -12,7 +12,7 @@ use std::{
 
 use crate::QueryError;
 
-/// What writing an answer may take.
+/// Limits of time and size for writing an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Bytes of the whole answer; None for any number.

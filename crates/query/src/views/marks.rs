@@ -14,7 +14,7 @@ pub struct Marked {
     pub host: String,
     /// The moment.
     pub t: Micros,
-    /// What the moment is.
+    /// Text of the mark.
     pub text: String,
 }
 

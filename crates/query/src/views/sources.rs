@@ -27,7 +27,7 @@ const ENDS: [&str; 12] = [
 pub(crate) struct Sources {
     /// Names that a FROM begins with, or whose rows a join keeps or multiplies; those of parts of the statement among them.
     pub names: BTreeSet<String>,
-    /// Whether rows are made without a table.
+    /// True if rows are made without a table.
     pub made: bool,
 }
 

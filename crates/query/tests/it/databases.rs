@@ -3,8 +3,9 @@
 use fenxi_model::{
     Rows,
     catalog::{
-        db, db_checkpoint, db_index, db_io, db_lock, db_plan, db_replication, db_session, db_setting, db_statement,
-        db_statement_wait, db_table, db_wait, db_wal, disk, file_cache, io_pattern, metric, process, query, sched,
+        db, db_checkpoint, db_index, db_io, db_lock, db_plan, db_progress, db_replication, db_session, db_setting,
+        db_statement, db_statement_wait, db_table, db_wait, db_wal, disk, file_cache, io_pattern, metric, process,
+        query, sched,
     },
 };
 use fenxi_query::{Scope, questions};
@@ -188,6 +189,7 @@ fn objects(rows: &mut Rows) {
         .str(db_replication::server, SERVER)
         .str(db_replication::name, "standby")
         .f64(db_replication::replay_lag_s, 0.1);
+    rows.row(&db_progress::TABLE, t, 1.0).str(db_progress::server, SERVER).i64(db_progress::session, 12);
     for (second, plan, replaced) in [(0.0, "p1", None), (5.0, "p2", Some("p1"))] {
         rows.row(&db_plan::TABLE, at(second), None)
             .str(db_plan::server, SERVER)
@@ -420,6 +422,21 @@ fn what_was_active_is_split_by_class_and_narrowed_down() {
     let over_time = chosen(&s, "db-by-application", &[("by", "class"), ("session", "7")], ALWAYS);
     let classes: Vec<&str> = over_time.iter().map(|row| row[2].as_str()).collect();
     assert!(!classes.is_empty() && classes.iter().all(|class| *class == "lock"), "{over_time:?}");
+}
+
+#[test]
+fn the_list_of_classes_is_what_the_chart_above_it_shows() {
+    let s = asked();
+    let list = s.engine().ask("db-top-activity", &[("by".to_owned(), "class".to_owned())], &Scope::all()).unwrap();
+    let chart = s.engine().ask("db-activity", &[], &Scope::all()).unwrap();
+    let listed: Vec<_> = list.strings("who").into_iter().flatten().zip(list.f64s("active_sessions")).collect();
+    let known = [("cpu", "on_cpu"), ("lock", "lock_wait"), ("run queue", "run_queue"), ("user io", "user_io")];
+    assert_eq!(listed.len(), known.len(), "{listed:?}");
+    for (class, column) in known {
+        let drawn = chart.f64s(column).into_iter().flatten().sum::<f64>() / chart.n_rows() as f64;
+        let (_, sessions) = listed.iter().find(|(name, _)| name == class).unwrap();
+        assert!((sessions.unwrap() - drawn).abs() < 1e-9, "{class}: {sessions:?}, {drawn}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use fenxi_model::{
     catalog::{cgroup, cpu, disk, mem, pressure, process, sched},
 };
 use fenxi_query::{
-    CULPRITS, Case, Engine, Expected, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings,
-    question,
+    CULPRITS, Case, Engine, Expected, Finding, NamesCause, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity,
+    findings, question,
 };
 use fenxi_store::End;
 
@@ -286,6 +286,14 @@ fn a_wrong_header_is_reported_with_file_and_line() {
     assert_eq!(
         (of_parts.parts, of_parts.min_part),
         (vec!["on CPU, user".to_owned(), "run queue".to_owned()], Some(0.25))
+    );
+    let of_changes = |word: &str| format!("{MINE}-- periods: inside, rest\n-- names-cause: {word}\nSELECT 1");
+    let names = |name: &str, text: &str| Finding::parse(name, text).unwrap().names_cause;
+    assert_eq!(names("x", &of_changes("fallback")), NamesCause::Fallback);
+    assert_eq!(names("x", &format!("{MINE}SELECT 1")), NamesCause::Yes);
+    assert!(error(&of_changes("maybe")).contains("`maybe` is not a names-cause: one of yes, fallback, broadly, no"));
+    assert!(
+        error(&format!("{MINE}-- names-cause: no\nSELECT 1")).contains("names-cause: only a finding with `periods")
     );
     let mut s = TestStore::new();
     s.run("r", 2.0, |rows| _ = rows.row(&cpu::TABLE, at(1.0), 1.0).f64(cpu::usr, 12.5));

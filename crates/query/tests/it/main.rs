@@ -4,6 +4,7 @@ mod databases;
 mod engine;
 mod findings;
 mod formats;
+mod history;
 mod kept;
 mod meanings;
 mod pools;

@@ -16,7 +16,7 @@ const UNREAD: &[(&str, &str)] = &[
          tcp.out_resets_per_s tcp.attempt_fails_per_s netns.attempt_fails_per_s netns.timeouts_per_s \
          udp.in_errors_per_s db_lock.depth db_replication.flush_lag_bytes db_replication.replay_lag_bytes \
          db_replication.flush_lag_s db.temp_files db_table.index_misses_per_s db_table.xid_age \
-         db_statement.temp_read_bytes_per_s db_statement.temp_tables_per_s db_session.xmin_age disk.wait_ms \
+         db_statement.temp_read_bytes_per_s db_statement.temp_tables_per_s db_session.xmin_age db_replication.xmin_age disk.wait_ms \
          disk.svctm_ms disk.wait_util fs.used_bytes fs.inodes_free process.usr thread.usr process.rss_bytes \
          cgroup.usr cgroup.sys cgroup.throttled_time cgroup.cpu_some cgroup.cpu_full cgroup.memory_full \
          cgroup.io_some cgroup.io_full cgroup.major_faults_per_s cgroup.swap_bytes cpu_time.sys_cpus \
@@ -38,16 +38,16 @@ const UNREAD: &[(&str, &str)] = &[
          query.network_us query.other_us disk.discard_await_ms syscall.elapsed_s syscall.cpu_s \
          preemption.preemptions preemption.waited_s pin.events pin.pinned_s pin.run_queue_wait_s \
          agent.round_trip_s load.queue_length db_pool.transactions_per_s db_pool.statements_per_s \
-         load.transfer_bytes_per_s db_plan.elapsed_ms db_statement_wait.mean_ms db_statement_wait.time db_statement_wait.waits_per_s",
+         lock.max_us load.transfer_bytes_per_s db_plan.elapsed_ms db_statement_wait.mean_ms db_statement_wait.time db_statement_wait.waits_per_s",
     ),
     (
         "how much there is of something that is there on purpose, or that its operator knows",
         "agent.sent_bytes_per_s agent.waiting agent.cpu_pct mem.dirty_bytes mem.writeback_bytes \
-         page_cache.unread_files page_cache.unread_processes page_cache.dirty_bytes file_cache.dirty_bytes \
+         cache_access.hit_ratio cache_access.misses cache_access.removed page_cache.unread_files page_cache.unread_processes page_cache.dirty_bytes file_cache.dirty_bytes \
          file_cache.writeback_bytes file_cache.recently_evicted_bytes db_session.rows_locked \
          db_session.memory_bytes db_table.free_bytes db_table.modified_since_analyze db_table.analyze_age_s \
          db_table.rows_newpage_updated_per_s db_lock.blocker_transaction_age_s db_wal.commits_per_sync \
-         cpu.freq_hz softnet.backlog load.retries_per_s load.reconnects_per_s",
+         cpu.freq_hz softnet.backlog cpu_idle.too_deep cpu_idle.too_shallow load.retries_per_s load.reconnects_per_s",
     ),
     (
         "normal to some unknown rate, or of systems whose tools print nothing beside it",
@@ -55,7 +55,7 @@ const UNREAD: &[(&str, &str)] = &[
          tcp.receive_pruned_per_s udp.no_ports_per_s udp.send_buffer_errors_per_s udp.checksum_errors_per_s \
          softnet.flow_limits_per_s db.sessions_abandoned db.slow_statements_per_s db.threads_created_per_s \
          process.involuntary_switches_per_s thread.involuntary_switches_per_s cpu.involuntary_switches_per_s \
-         cpu.cross_calls_per_s cpu.rwlock_spins_per_s thread.text_fault thread.data_fault thread.lock_wait \
+         gpu.pcie_replays cpu.cross_calls_per_s cpu.rwlock_spins_per_s thread.text_fault thread.data_fault thread.lock_wait \
          vm.compact_stalls_per_s vm.refaults_anon_per_s vm.thp_splits_per_s syscall.errors db.round_trip_ms",
     ),
 ];

@@ -112,6 +112,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "hosts-network",
             "interrupts-that-pin",
             "io-files",
+            "kernel-locks",
             "log",
             "query-preempted",
             "query-statements",

@@ -10,7 +10,10 @@ use fenxi_model::catalog::{process, vm};
 use fenxi_store::Store;
 
 use super::*;
-use crate::{Condition, Triggers, choose};
+use crate::{
+    Condition, Triggers, choose,
+    sampler::{Round, Sampler},
+};
 
 /// A store in a folder that goes with it.
 struct TempStore {
@@ -139,4 +142,25 @@ fn a_process_that_burns_a_cpu_starts_a_source_which_ends_again() {
     assert!(message.contains("and has held for") && message.ends_with("; started vm"), "{message}");
     assert!(rows_of_vm > 0 && outcome.progress.elapsed_s < 59.0, "{rows_of_vm} rows, {:?}", outcome.progress);
     assert_eq!(outcome.triggered[0].fired, 1);
+}
+
+#[test]
+fn a_source_that_a_trigger_starts_is_sampled_in_place_of_one_of_its_name() {
+    let chosen = choose(&["sched".to_owned()]).unwrap();
+    let (clock, mut rows) = (super::Shared::default(), Rows::new("here"));
+    let mut sampler = Sampler::start(&chosen, &Root::live(), &mut rows).unwrap();
+    let sampled = |sampler: &mut Sampler, round: Round| {
+        clock.with(|made| made.now += 1.0);
+        let mut rows = Rows::new("here");
+        sampler.sample(&clock, clock.wall(), round, &mut rows);
+        rows.of(&sched::TABLE).map_or(0, |rows| rows.n_rows())
+    };
+    assert_eq!((sampled(&mut sampler, Round::First), sampled(&mut sampler, Round::Tick)), (0, 1));
+    let collector = chosen[0].start(&Root::live()).unwrap();
+    let now = (clock.monotonic(), clock.wall());
+    let number = sampler.add(Arc::clone(&chosen[0]), collector, true, now, &mut rows);
+    assert_eq!((sampled(&mut sampler, Round::Tick), sampled(&mut sampler, Round::Tick)), (1, 1));
+    sampler.remove(number, clock.monotonic(), clock.wall(), &mut rows);
+    // Its interval begins now.
+    assert_eq!((sampled(&mut sampler, Round::Tick), sampled(&mut sampler, Round::Tick)), (0, 1));
 }

@@ -46,14 +46,14 @@ pub const KIND: &str = "trigger";
 /// What their cost is listed under.
 const COST: &str = "triggers";
 
-/// What to look at, and what to do when it comes true.
+/// Triggers of a recording: conditions and actions.
 #[derive(Clone, Debug)]
 pub struct Triggers {
     /// Each by itself.
     pub conditions: Vec<Condition>,
     /// Sources to start, named as in a list of sources.
     pub then: Vec<String>,
-    /// What these are to observe.
+    /// Processes that the started sources observe.
     pub who: Who,
     /// Record only around triggers, from so many seconds before; None: record everything.
     pub before_s: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Triggers {
     pub marks: Option<Regex>,
 }
 
-/// What the started sources observe.
+/// Processes that started sources observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// Whatever they observe otherwise.
@@ -95,14 +95,14 @@ impl Triggers {
     }
 }
 
-/// What became of a condition.
+/// Outcome of a trigger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triggered {
     /// As it was written.
     pub condition: String,
     /// How often it fired, in all runs of the recording.
     pub fired: u32,
-    /// What to say when it never did.
+    /// Message when it never fired.
     pub never: Option<String>,
 }
 

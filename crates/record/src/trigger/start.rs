@@ -90,7 +90,8 @@ impl Started {
             match &one.state {
                 State::Starting(receive) => match receive.try_recv() {
                     Ok(Ok(collector)) => {
-                        let number = sampler.add(Arc::clone(&one.source), collector, (now, t), rows);
+                        let number =
+                            sampler.add(Arc::clone(&one.source), collector, one.name.1.is_none(), (now, t), rows);
                         one.state = State::Running(number);
                     }
                     Ok(Err(error)) => {

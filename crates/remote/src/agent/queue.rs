@@ -78,12 +78,12 @@ impl Queue {
         self.disk.as_mut()?.pop()
     }
 
-    /// How many ticks wait.
+    /// Number of waiting ticks.
     pub fn len(&self) -> usize {
         self.memory.len() + self.disk.as_ref().map_or(0, |spool| spool.ticks)
     }
 
-    /// Whether none does.
+    /// Returns true if none does.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

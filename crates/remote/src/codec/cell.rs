@@ -20,7 +20,7 @@ const LARGEST: f64 = (1_u64 << 41) as f64;
 /// A quotient may be off by so many of its last places.
 const ULPS: i64 = 7;
 
-/// What kind of number a column holds.
+/// Number type of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Of {
     /// Integers, moments, codes.

@@ -1,21 +1,27 @@
 //! `POST /api/v1/average`: averages runs into a new one.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::{
-    extract::State,
     http::{Method, StatusCode},
     response::Response,
     routing::post,
 };
 use fenxi_api::schema;
 use fenxi_compare::average::{AverageError, Plan, average};
-use fenxi_compare::{Averaging, CompareError, Outliers, group};
+use fenxi_compare::{Averaging, CompareError, Outliers, Room, group};
 use fenxi_model::RunId;
+use fenxi_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Gone, Operation, Takes, blocking, done, json_body, random, text_schema};
-use crate::{reply::Failure, shared::Shared};
+use super::{Body, Bounds, Gone, Operation, Takes, blocking, done, json_body, no_room, random, text_schema, too_late};
+use crate::{
+    reply::Failure,
+    rights::{PROJECT, Right},
+    visit::Visit,
+};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -38,7 +44,7 @@ pub(super) const POST: Operation = Operation {
     }),
     gives: "The id of the average: `run`, the runs that it is `of`, and those that were `left_out`",
     schema: schema::of::<Averaged>,
-    changes: true,
+    right: Right::Write,
     route: || post(make),
 };
 
@@ -66,25 +72,36 @@ struct Averaged {
     run: RunId,
 }
 
-async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Failure> {
+async fn make(visit: Visit, body: Body) -> Result<Response, Failure> {
     let given: Given = json_body(body)?;
     let gone = Gone::default();
-    let is_gone = gone.told();
+    let limits = visit.settings.limits.clone();
     // One at a time: each reads all of its runs.
-    let turn = shared.averages.take(shared.settings.limits.time).await?;
-    let store = shared.settings.store.clone();
+    let turn = visit.averages.take(limits.time).await?;
+    let time = limits.import_time;
+    let bounds = Bounds::new(&limits, time, &gone);
+    let room = Room::of_bytes(limits.memory_bytes);
     let made = blocking(move || {
         let _turn = turn;
+        let store = visit.store()?;
         let runs = group(&store, &given.runs.join(",")).map_err(refused)?;
         let outliers = if given.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
-        let chosen = Averaging::of(&store, &runs, given.window.as_deref().unwrap_or("auto"), outliers);
+        let chosen = Averaging::of(&store, &runs, given.window.as_deref().unwrap_or("auto"), outliers, room);
         let Averaging { found: _, members, left_out, remarks } = chosen.map_err(refused)?;
         let of: Vec<_> = members.iter().map(|member| member.id.clone()).collect();
         let name = given.name.filter(|name| !name.is_empty());
-        let plan = Plan { store: &store, members, name, tags: Default::default(), random: random(), remarks };
-        let run = average(plan, |_, _, _| !is_gone()).map_err(|e| match e {
+        let tags = common_project(&store, &of)?;
+        let plan = Plan { store: &store, members, name, tags, random: random(), remarks };
+        let mut fits = true;
+        let run = average(plan, |step| {
+            fits = bounds.has_room(step.bytes);
+            fits && !bounds.is_over()
+        });
+        let run = run.map_err(|e| match e {
             AverageError::Store(error) => error.into(),
             AverageError::Nothing => Failure::wrong(e.to_string()),
+            AverageError::Interrupted if !fits => no_room("fenxi average"),
+            AverageError::Interrupted if bounds.is_late() => too_late("an average", time, "use `fenxi average`"),
             AverageError::Interrupted => Failure::new(StatusCode::REQUEST_TIMEOUT, e.to_string()),
         })?;
         Ok(Averaged { left_out, of, run })
@@ -94,9 +111,20 @@ async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Fail
     done(&made)
 }
 
+/// The project of an average: that of its runs, if it is one.
+fn common_project(store: &Store, of: &[RunId]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut projects = BTreeSet::new();
+    for id in of {
+        projects.insert(store.run(id)?.labels.tags.remove(PROJECT));
+    }
+    let only = projects.pop_first().filter(|_| projects.is_empty()).flatten();
+    Ok(only.map(|project| (PROJECT.to_owned(), project)).into_iter().collect())
+}
+
 fn refused(error: CompareError) -> Failure {
     match error {
         CompareError::Store(error) => error.into(),
+        CompareError::TooManySeries { .. } => no_room("fenxi average"),
         error => Failure::wrong(error.to_string()),
     }
 }

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use axum::{Extension, extract::State, http::Method, response::Response, routing::post};
+use axum::{http::Method, response::Response, routing::post};
 use fenxi_api::schema;
 use fenxi_carry::{Exchange, ManyLabels, Offer, Server, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Body, Operation, Takes, blocking, done, json_body};
-use crate::{access::Who, reply::Failure, shared::Shared};
+use super::{Body, Operation, Takes, blocking, done, json_body, read_only};
+use crate::{reply::Failure, rights::Right, visit::Visit};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
     path: Server::EXCHANGE,
     about: "Merges labels of runs into those that they have here, and answers which runs this store has. With this, \
             `GET /api/v1/export` and `POST /api/v1/import`, `fenxi store push` and `pull` make two stores the union of both. \
-            Without labels a read-only server answers it too.",
+            Without labels it needs no right to write, and a read-only server answers it too.",
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "example": { "labels": {} },
@@ -31,7 +31,7 @@ pub(super) const POST: Operation = Operation {
     }),
     gives: "The runs of this store, and fields of labels that both sides have changed",
     schema: schema::of::<Answer>,
-    changes: false,
+    right: Right::See,
     route: || post(exchange),
 };
 
@@ -68,24 +68,18 @@ struct Answer {
     conflicts: Vec<Value>,
 }
 
-async fn exchange(State(shared): State<Shared>, who: Option<Extension<Who>>, body: Body) -> Result<Response, Failure> {
+async fn exchange(visit: Visit, body: Body) -> Result<Response, Failure> {
     let Given { labels } = json_body(body)?;
-    if !labels.is_empty() && shared.settings.read_only {
-        return Err(Failure::forbidden("this server is read-only (--read-only)"));
+    if !labels.is_empty() {
+        visit.asker.may(Right::Write)?;
+        if visit.settings.read_only {
+            return Err(read_only());
+        }
     }
-    let store = by(&shared, who);
     let answer = blocking(move || {
+        let store = visit.store()?;
         let conflicts = merge(&store, &labels)?;
         Ok(Exchange { offer: Offer::of(&store)?, conflicts })
     });
     done(&answer.await?)
-}
-
-/// The store, whose labels are changed by who asks.
-pub(super) fn by(shared: &Shared, who: Option<Extension<Who>>) -> fenxi_store::Store {
-    let store = shared.settings.store.clone();
-    match who {
-        Some(Extension(Who(name))) => store.acting_as(&name),
-        None => store,
-    }
 }

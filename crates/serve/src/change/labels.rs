@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::{
-    Extension,
-    extract::State,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
     routing::put,
@@ -14,10 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{
-    Body, Named, Operation, Takes, blocking, done, exchange::by, given, json_body, named, one_run, text_schema,
-};
-use crate::{access::Who, reply::Failure, shared::Shared};
+use super::{Body, Named, Operation, Takes, blocking, done, given, json_body, named, one_run, text_schema};
+use crate::{reply::Failure, rights::Right, visit::Visit};
 
 /// Where labels are.
 pub(crate) const LABELS: &str = "/api/v1/runs/{id}/labels";
@@ -40,7 +36,7 @@ pub(super) const PUT: Operation = Operation {
     }),
     gives: "The new labels",
     schema: schema::of::<Labels>,
-    changes: true,
+    right: Right::Write,
     route: || put(set),
 };
 
@@ -64,29 +60,21 @@ pub(crate) struct Labels {
 }
 
 /// `GET`: the labels, with their version.
-pub(crate) async fn get(State(shared): State<Shared>, id: Named<String>) -> Result<Response, Failure> {
-    let id = one_run(&shared, named(id)?).await?;
-    let store = shared.settings.store.clone();
+pub(crate) async fn get(visit: Visit, id: Named<String>) -> Result<Response, Failure> {
+    let (store, id) = one_run(&visit, named(id)?).await?;
     answer(blocking(move || Ok(store.run(&id)?.labels)).await?)
 }
 
-async fn set(
-    State(shared): State<Shared>,
-    id: Named<String>,
-    who: Option<Extension<Who>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Failure> {
+async fn set(visit: Visit, id: Named<String>, headers: HeaderMap, body: Body) -> Result<Response, Failure> {
     let given: Given = json_body(body)?;
-    let id = one_run(&shared, named(id)?).await?;
+    let (store, id) = one_run(&visit, named(id)?).await?;
     if given.tags.iter().flatten().any(|(key, _)| key.trim().is_empty() || key.contains('=')) {
         return Err(Failure::wrong("the name of a tag is not empty and has no `=`"));
     }
-    let store = by(&shared, who);
     let labels = blocking(move || {
         store.change_labels(&id, |entry| {
             let labels = &mut entry.labels;
-            if !is_matched(&headers, &version(labels)) {
+            if !is_matched(&headers, &format!("\"{}\"", labels.version())) {
                 let text = "somebody has changed these labels meanwhile; read them again, and try again";
                 return Err(Failure::new(StatusCode::PRECONDITION_FAILED, text));
             }
@@ -108,21 +96,13 @@ async fn set(
 
 /// The labels, and their version as `ETag`.
 fn answer(labels: fenxi_store::Labels) -> Result<Response, Failure> {
-    let version = HeaderValue::from_str(&version(&labels));
+    let version = HeaderValue::from_str(&format!("\"{}\"", labels.version()));
     let fenxi_store::Labels { baseline, name, remarks, tags, .. } = labels;
     let mut response = done(&Labels { baseline, name, remarks, tags })?;
     if let Ok(version) = version {
         response.headers_mut().insert(header::ETAG, version);
     }
     Ok(response)
-}
-
-/// What distinguishes these labels from all that the run ever had: a digest, in the quotes of an entity tag.
-fn version(labels: &fenxi_store::Labels) -> String {
-    // Labels can always be written.
-    let labels = fenxi_store::Labels { changes: Vec::new(), ..labels.clone() };
-    let text = serde_json::to_vec(&labels).unwrap_or_default();
-    format!("\"{}\"", &blake3::hash(&text).to_hex()[..32])
 }
 
 /// Whether the request is to be done on this `version`: `If-Match` names it, or any, or is missing.

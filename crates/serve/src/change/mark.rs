@@ -1,8 +1,6 @@
 //! `/api/v1/runs/{id}/marks`: moments of a run that people named.
 
 use axum::{
-    Extension,
-    extract::State,
     http::Method,
     response::Response,
     routing::{delete, post},
@@ -14,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Removed, Takes, blocking, done, exchange::by, json_body, named, one_run};
-use crate::{access::Who, reply::Failure, shared::Shared};
+use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
+use crate::{reply::Failure, rights::Right, visit::Visit};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -34,7 +32,7 @@ pub(super) const POST: Operation = Operation {
     }),
     gives: "The new mark",
     schema: schema::of::<Made>,
-    changes: true,
+    right: Right::Write,
     route: || post(set),
 };
 
@@ -45,7 +43,7 @@ pub(super) const DELETE: Operation = Operation {
     takes: Takes::Nothing,
     gives: "Text of the removed marks",
     schema: schema::of::<Removed>,
-    changes: true,
+    right: Right::Write,
     route: || delete(remove),
 };
 
@@ -66,19 +64,13 @@ struct Made {
     text: String,
 }
 
-async fn set(
-    State(shared): State<Shared>,
-    who: Option<Extension<Who>>,
-    path: Named<String>,
-    body: Body,
-) -> Result<Response, Failure> {
+async fn set(visit: Visit, path: Named<String>, body: Body) -> Result<Response, Failure> {
     let Given { at_s, text, host } = json_body(body)?;
-    let id = one_run(&shared, named(path)?).await?;
+    let (store, id) = one_run(&visit, named(path)?).await?;
     let text = text.trim().to_owned();
     if text.is_empty() || text.chars().count() > 500 {
         return Err(Failure::wrong("the text of a mark has 1 to 500 characters"));
     }
-    let store = by(&shared, who);
     let made = blocking(move || {
         store.change_labels(&id, |entry| {
             let manifest = &entry.manifest;
@@ -95,14 +87,9 @@ async fn set(
     done(&made.await?)
 }
 
-async fn remove(
-    State(shared): State<Shared>,
-    who: Option<Extension<Who>>,
-    path: Named<(String, String)>,
-) -> Result<Response, Failure> {
+async fn remove(visit: Visit, path: Named<(String, String)>) -> Result<Response, Failure> {
     let (run, text) = named(path)?;
-    let id = one_run(&shared, run).await?;
-    let store = by(&shared, who);
+    let (store, id) = one_run(&visit, run).await?;
     let removed = blocking(move || {
         store.change_labels(&id, |entry| match entry.labels.remove_marks(&text, None) {
             0 => Err(Failure::unknown(format!("run {id} has no mark `{text}` that could be removed"))),

@@ -11,32 +11,38 @@ mod sql;
 mod upload;
 mod window;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 pub(crate) use labels::{LABELS, Labels, get as get_labels};
 
 use axum::{
-    Router,
     body::Bytes,
-    extract::{Path, State, rejection::BytesRejection},
+    extract::{Path, rejection::BytesRejection},
     http::{Method, StatusCode},
-    middleware::{self, Next},
-    response::{IntoResponse, Response},
+    response::Response,
     routing::MethodRouter,
 };
 use fenxi_api::{ApiError, schema::OfAnswer};
 use fenxi_model::RunId;
+use fenxi_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::{
+    metrics::resident_bytes,
     reply::{Failure, json_reply},
+    rights::Right,
+    settings::Limits,
     shared::Shared,
+    visit::{Route, Visit},
 };
 
 /// One thing that can be done.
@@ -53,8 +59,8 @@ pub(crate) struct Operation {
     pub(crate) gives: &'static str,
     /// The schema of that.
     pub(crate) schema: OfAnswer,
-    /// Whether it changes the store.
-    pub(crate) changes: bool,
+    /// What it needs.
+    pub(crate) right: Right,
     route: fn() -> MethodRouter<Shared>,
 }
 
@@ -86,24 +92,15 @@ pub(crate) const OPERATIONS: &[&Operation] = &[
     &sql::POST,
 ];
 
-/// Adds every operation.
-pub(crate) fn routes(shared: &Shared, mut router: Router<Shared>) -> Router<Shared> {
-    for operation in OPERATIONS {
-        let mut route = (operation.route)();
-        if operation.changes {
-            route = route.route_layer(middleware::from_fn_with_state(shared.clone(), writable));
-        }
-        router = router.route(operation.path, route);
-    }
-    router
+/// Every operation as a route.
+pub(crate) fn routes() -> impl Iterator<Item = Route> {
+    let route = |o: &&Operation| Route { method: o.method.clone(), path: o.path, right: o.right, answer: (o.route)() };
+    OPERATIONS.iter().map(route)
 }
 
-/// Turns away what would change a store that is only read here.
-async fn writable(State(shared): State<Shared>, request: axum::extract::Request, next: Next) -> Response {
-    if shared.settings.read_only {
-        return Failure::forbidden("this server is read-only (--read-only)").into_response();
-    }
-    next.run(request).await
+/// The answer to what would change a store that is only read here.
+pub(crate) fn read_only() -> Failure {
+    Failure::forbidden("this server is read-only (--read-only)")
 }
 
 /// The body of a request, whole.
@@ -127,10 +124,15 @@ fn named<T>(path: Named<T>) -> Result<T, Failure> {
     path.map(|Path(value)| value).map_err(|_| Failure::wrong("the path is not UTF-8"))
 }
 
-/// The run that a path or body names, by id or any selector of one.
-async fn one_run(shared: &Shared, selector: String) -> Result<RunId, Failure> {
-    let store = shared.settings.store.clone();
-    blocking(move || Ok(store.select_one(&selector)?)).await
+/// The store as who asks sees it, and the run that a path or body names, by id or any selector of one.
+async fn one_run(visit: &Visit, selector: String) -> Result<(Store, RunId), Failure> {
+    let visit = visit.clone();
+    blocking(move || {
+        let store = visit.store()?;
+        let id = store.select_one(&selector)?;
+        Ok((store, id))
+    })
+    .await
 }
 
 /// Threads that read and write files for requests at the same time; others wait for their turn.
@@ -156,18 +158,59 @@ pub(crate) async fn blocking<T: Send + 'static>(
 #[derive(Default)]
 struct Gone(Arc<AtomicBool>);
 
-impl Gone {
-    /// Whether that is so.
-    fn told(&self) -> impl Fn() -> bool + Send + use<> {
-        let gone = Arc::clone(&self.0);
-        move || gone.load(Ordering::Relaxed)
-    }
-}
-
 impl Drop for Gone {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// What work for a request may take of this process, and until when.
+#[derive(Clone)]
+struct Bounds {
+    /// Resident bytes of this process at which it ends.
+    most_memory: u64,
+    until: Instant,
+    gone: Arc<AtomicBool>,
+}
+
+impl Bounds {
+    /// What work may take where this process has its memory already: what was freed by others is used again first.
+    const SLACK: u64 = 16 << 20;
+
+    fn new(limits: &Limits, time: Duration, gone: &Gone) -> Bounds {
+        Bounds {
+            most_memory: limits.memory_bytes.max(resident_bytes().unwrap_or(0) + Bounds::SLACK),
+            until: Instant::now() + time,
+            gone: Arc::clone(&gone.0),
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Whether it takes too long, or its client has gone.
+    fn is_over(&self) -> bool {
+        self.is_late() || self.gone.load(Ordering::Relaxed)
+    }
+
+    /// Whether so many bytes more fit.
+    fn has_room(&self, bytes: u64) -> bool {
+        resident_bytes().is_none_or(|resident| resident.saturating_add(bytes) <= self.most_memory)
+    }
+}
+
+/// The answer to work that has taken all of its time.
+fn too_late(work: &str, time: Duration, way_out: &str) -> Failure {
+    let text =
+        format!("stopped: {work} may take {} s, set with `fenxi serve --import-time`; {way_out}", time.as_secs_f64());
+    Failure::new(StatusCode::REQUEST_TIMEOUT, text)
+}
+
+/// The answer where they do not: `instead` does it without a server.
+fn no_room(instead: &str) -> Failure {
+    let text = format!("it takes more memory than this server has, set with `fenxi serve --memory`; use `{instead}`");
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
 }
 
 /// What was removed.

@@ -1,7 +1,6 @@
 //! `/api/v1/questions/{name}`: user questions of the store.
 
 use axum::{
-    extract::State,
     http::Method,
     response::Response,
     routing::{delete, put},
@@ -12,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Body, Named, Operation, Removed, Takes, blocking, bytes, done, named};
-use crate::{pool::Weight, reply::Failure, shared::Shared};
+use crate::{pool::Weight, reply::Failure, rights::Right, visit::Visit};
 
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
@@ -23,7 +22,7 @@ pub(super) const PUT: Operation = Operation {
     takes: Takes::Text("The question's text"),
     gives: "The question's name",
     schema: schema::of::<KeptQuestion>,
-    changes: true,
+    right: Right::WriteAll,
     route: || put(keep),
 };
 
@@ -34,7 +33,7 @@ pub(super) const DELETE: Operation = Operation {
     takes: Takes::Nothing,
     gives: "Name of the removed question",
     schema: schema::of::<Removed>,
-    changes: true,
+    right: Right::WriteAll,
     route: || delete(forget),
 };
 
@@ -44,7 +43,7 @@ struct KeptQuestion {
     name: String,
 }
 
-async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> Result<Response, Failure> {
+async fn keep(visit: Visit, name: Named<String>, body: Body) -> Result<Response, Failure> {
     let (name, body) = (named(name)?, bytes(body)?);
     let text = String::from_utf8(body.to_vec()).map_err(|_| Failure::wrong("the question is not UTF-8"))?;
     let (kept, asked) = (name.clone(), text.clone());
@@ -55,17 +54,15 @@ async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> 
         let plan = context.engine.query_with(&explained, &question.bind(&[])?, &Scope::of([]));
         plan.map(drop).map_err(ApiError::from)
     };
-    shared.pool.ask(Weight::Free, false, check).await?;
-    let store = shared.settings.store.clone();
+    visit.pool.ask(Weight::Free, &visit.asker, false, check).await?;
     let said = KeptQuestion { name: kept.clone() };
-    blocking(move || keep_question(&store, &kept, &asked).map_err(|e| ApiError::from(e).into())).await?;
+    blocking(move || keep_question(&visit.store()?, &kept, &asked).map_err(|e| ApiError::from(e).into())).await?;
     done(&said)
 }
 
-async fn forget(State(shared): State<Shared>, name: Named<String>) -> Result<Response, Failure> {
+async fn forget(visit: Visit, name: Named<String>) -> Result<Response, Failure> {
     let name = named(name)?;
-    let store = shared.settings.store.clone();
     let said = Removed { removed: name.clone() };
-    blocking(move || forget_question(&store, &name).map_err(|e| ApiError::from(e).into())).await?;
+    blocking(move || forget_question(&visit.store()?, &name).map_err(|e| ApiError::from(e).into())).await?;
     done(&said)
 }

@@ -1,11 +1,11 @@
 //! `DELETE /api/v1/runs/{id}`: removes a run.
 
-use axum::{extract::State, http::Method, response::Response, routing::delete};
+use axum::{http::Method, response::Response, routing::delete};
 use fenxi_api::schema;
 use fenxi_model::RunId;
 
 use super::{Named, Operation, Removed, Takes, blocking, done, named};
-use crate::{reply::Failure, shared::Shared};
+use crate::{reply::Failure, rights::Right, visit::Visit};
 
 pub(super) const DELETE: Operation = Operation {
     method: Method::DELETE,
@@ -14,15 +14,14 @@ pub(super) const DELETE: Operation = Operation {
     takes: Takes::Nothing,
     gives: "Id of the deleted run",
     schema: schema::of::<Removed>,
-    changes: true,
+    right: Right::Admin,
     route: || delete(remove),
 };
 
-async fn remove(State(shared): State<Shared>, id: Named<String>) -> Result<Response, Failure> {
+async fn remove(visit: Visit, id: Named<String>) -> Result<Response, Failure> {
     let text = named(id)?;
     let id = RunId::parse(&text).ok_or_else(|| Failure::wrong(format!("`{text}` is no id of a run")))?;
-    let store = shared.settings.store.clone();
     let removed = id.clone();
-    blocking(move || Ok(store.remove(&id)?)).await?;
+    blocking(move || Ok(visit.store()?.remove(&id)?)).await?;
     done(&Removed { removed: removed.to_string() })
 }

@@ -1,13 +1,13 @@
 //! `POST /api/v1/sql`: like GET, for statements too long for a URL.
 
-use axum::{extract::State, http::Method, response::Response, routing::post};
+use axum::{http::Method, response::Response, routing::post};
 use fenxi_api::{ENDPOINTS, Endpoint, Query};
 use schemars::{Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Body, Operation, Takes, json_body, text_schema};
-use crate::{ask, reply::Failure, shared::Shared};
+use crate::{ask, reply::Failure, rights::Right, visit::Visit};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -27,7 +27,7 @@ pub(super) const POST: Operation = Operation {
     }),
     gives: "The answer, as for `GET`",
     schema,
-    changes: false,
+    right: Right::See,
     route: || post(answer),
 };
 
@@ -49,7 +49,7 @@ fn schema(generator: &mut SchemaGenerator) -> Schema {
     endpoint().map_or_else(Schema::default, |endpoint| (endpoint.schema)(generator))
 }
 
-async fn answer(State(shared): State<Shared>, body: Body) -> Result<Response, Failure> {
+async fn answer(visit: Visit, body: Body) -> Result<Response, Failure> {
     let given: Given = json_body(body)?;
     let endpoint = endpoint().ok_or_else(|| Failure::unknown(format!("there is no {}", ask::SQL)))?;
     let pair = |name: &str, value: String| (name.to_owned(), value);
@@ -57,5 +57,5 @@ async fn answer(State(shared): State<Shared>, body: Body) -> Result<Response, Fa
     pairs.extend(given.run.into_iter().map(|run| pair("run", run)));
     pairs.extend(given.limit.map(|limit| pair("limit", limit.to_string())));
     pairs.extend(given.format.map(|format| pair("format", format)));
-    ask::answer(&shared, endpoint, Query::of(pairs)).await
+    ask::answer(&visit, endpoint, Query::of(pairs)).await
 }

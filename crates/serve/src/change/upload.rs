@@ -11,7 +11,7 @@ use std::{
 
 use axum::{
     body::Body,
-    extract::{RawQuery, State},
+    extract::RawQuery,
     http::{Method, StatusCode},
     response::Response,
     routing::post,
@@ -19,15 +19,20 @@ use axum::{
 use fenxi_api::{Query, schema};
 use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Source, UnpackBudget, expand, import, own_formats};
 use fenxi_model::{Micros, RunId};
-use fenxi_store::{ArchiveLimits, Scratch, Store, StoreError, is_archive};
+use fenxi_store::{ArchiveLimits, GoOn, Scratch, Store, StoreError, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::{io::AsyncWriteExt, sync::OwnedSemaphorePermit};
 
-use super::{Gone, Operation, Takes, blocking, done, random};
-use crate::{metrics::resident_bytes, queue::Turns, reply::Failure, shared::Shared};
+use super::{Bounds, Gone, Operation, Takes, blocking, done, no_room, random, too_late};
+use crate::{
+    queue::Turns,
+    reply::Failure,
+    rights::{PROJECT, Right},
+    visit::Visit,
+};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -38,7 +43,7 @@ pub(super) const POST: Operation = Operation {
     takes: Takes::File("The file"),
     gives: "The ids of the `runs`; runs that the store had already are among them",
     schema: schema::of::<Imported>,
-    changes: true,
+    right: Right::Write,
     route: || post(take),
 };
 
@@ -71,71 +76,61 @@ const SMALL: u64 = 1 << 20;
 const PACE: u64 = 128 << 10;
 /// Time over which that is counted.
 const STRETCH: Duration = Duration::from_secs(2);
-/// What an import may take where this process has its memory already: what was freed by others is used again first.
-const SLACK: u64 = 16 << 20;
 /// Time between two looks at whether others wait.
 const LOOK: Duration = Duration::from_millis(250);
 
-async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Body) -> Result<Response, Failure> {
+async fn take(visit: Visit, RawQuery(query): RawQuery, body: Body) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
     let name = plain_name(query.get("filename").unwrap_or("upload"));
-    let limits = &shared.settings.limits;
-    let upload = Upload::new(&shared.settings.store)?;
-    let (bytes, place) = receive(body, &upload, limits.upload_bytes, &shared.uploads).await?;
-    let turn = shared.imports.take(limits.time).await?;
+    let limits = &visit.settings.limits;
+    let project = query.get(PROJECT).map(str::to_owned);
+    let store = {
+        let visit = visit.clone();
+        blocking(move || Ok(visit.store()?)).await?
+    };
+    let upload = Upload::new(&store)?;
+    let (bytes, place) = receive(body, &upload, limits.upload_bytes, &visit.uploads).await?;
+    let turn = visit.imports.take(limits.time).await?;
     let gone = Gone::default();
     let taking = Taking {
-        store: shared.settings.store.clone(),
+        store,
         name,
-        now: (shared.settings.now)(),
+        project,
+        now: (visit.settings.now)(),
         unpacked: limits.upload_bytes.saturating_mul(UNPACKED).min(GROWTH.of(bytes)),
-        most_memory: limits.memory_bytes.max(resident_bytes().unwrap_or(0) + SLACK),
-        until: Instant::now() + limits.import_time,
-        is_gone: Box::new(gone.told()),
+        bounds: Bounds::new(limits, limits.import_time, &gone),
     };
     let time = limits.import_time;
     let runs = blocking(move || {
         let _turns = (place, turn);
         let taken = taking.run(&upload);
         // Whatever it failed with, this is why.
-        taken.map_err(|failure| if taking.is_late() { too_late(time) } else { failure })
+        taken.map_err(|failure| {
+            if taking.bounds.is_late() {
+                too_late("an import", time, "split the file, or use `fenxi import`")
+            } else {
+                failure
+            }
+        })
     });
     let runs = runs.await?;
     drop(gone);
     done(&Imported { runs })
 }
 
-fn too_late(time: Duration) -> Failure {
-    let text = format!(
-        "stopped: an import may take {} s, set with `fenxi serve --import-time`; split the file, or use `fenxi import`",
-        time.as_secs_f64()
-    );
-    Failure::new(StatusCode::REQUEST_TIMEOUT, text)
-}
-
 /// An upload that becomes runs.
 struct Taking {
     store: Store,
     name: String,
+    /// The project of what becomes a run; None: that of who sends it, or none.
+    project: Option<String>,
     now: Micros,
     /// What it may unpack to, with all that is in it.
     unpacked: u64,
-    /// Resident bytes of this process at which it ends: names and values that come once each take memory.
-    most_memory: u64,
-    until: Instant,
-    is_gone: Box<dyn Fn() -> bool + Send>,
+    bounds: Bounds,
 }
 
 impl Taking {
-    fn is_late(&self) -> bool {
-        Instant::now() >= self.until
-    }
-
-    /// Whether it takes too long, or its client has gone.
-    fn is_over(&self) -> bool {
-        self.is_late() || (self.is_gone)()
-    }
-
     fn run(&self, upload: &Upload) -> Result<Vec<RunId>, Failure> {
         let open = || fs::File::open(&upload.path).map_err(StoreError::from);
         if is_archive(open()?).map_err(StoreError::from)? {
@@ -154,6 +149,12 @@ impl Taking {
             ..ArchiveLimits::default()
         };
         let taken = self.store.import_archive(Until { inner: archive, taking: self }, &limits).map_err(refused)?;
+        // Who has the very bytes of a run of another project is not to believe that it is in their own.
+        if let Some(run) = taken.iter().find(|run| !self.store.knows(&run.id)) {
+            let text =
+                format!("run {} is here already, in a project that is not yours; an admin can change that", run.id);
+            return Err(Failure::new(StatusCode::CONFLICT, text));
+        }
         Ok(taken.into_iter().map(|run| run.id).collect())
     }
 
@@ -162,7 +163,7 @@ impl Taking {
         let (store, name) = (self.store.clone(), self.name.clone());
         let content = Content::File(upload.path.clone());
         let source = Source { name: name.clone(), content, host: None, modified: None };
-        let stopped = || self.is_over();
+        let stopped = || self.bounds.is_over();
         let mut budget = UnpackBudget {
             folder: upload.folder(),
             members: MOST_MEMBERS,
@@ -174,22 +175,24 @@ impl Taking {
         // What somebody else sends is given to no program of the store; its patterns may read it.
         let formats = own_formats(&store, &Programs::Never).formats;
         let most_bytes = Some(budget.bytes);
-        let plan = Plan { formats, most_bytes, ..Plan::new(store, name, sources, self.now, random()) };
+        let bounds = self.bounds.clone();
+        let go_on = Some(GoOn::while_true(move || bounds.has_room(0) && !bounds.is_over()));
+        let tags = self.project.iter().map(|project| (PROJECT.to_owned(), project.clone())).collect();
+        let plan = Plan { tags, formats, most_bytes, go_on, ..Plan::new(store, name, sources, self.now, random()) };
         let (mut within, mut fits) = (true, true);
         let outcome = import(&plan, &mut |progress| {
             within = progress.rows <= MOST_ROWS;
-            fits = fits && resident_bytes().is_none_or(|bytes| bytes <= self.most_memory);
-            within && fits && !self.is_over()
+            // Names and values that come once each take memory.
+            fits = fits && self.bounds.has_room(0);
+            within && fits && !self.bounds.is_over()
         });
         match outcome {
             Ok(outcome) => Ok(outcome.run.into_iter().chain(outcome.already).collect()),
             Err(ImportError::TooLong(_)) => {
                 Err(too_large(format!("it unpacks to more than the {} bytes that are accepted here", self.unpacked)))
             }
-            Err(_) if !fits => Err(too_large(
-                "it takes more memory than this server has, set with `fenxi serve --memory`; use `fenxi import`"
-                    .to_owned(),
-            )),
+            Err(ImportError::Store(StoreError::Stopped)) => Err(no_room("fenxi import")),
+            Err(_) if !fits => Err(no_room("fenxi import")),
             Err(_) if !within => Err(too_large(format!("more than {MOST_ROWS} rows; use `fenxi import`"))),
             Err(ImportError::Store(error @ StoreError::Unknown { .. })) => Err(meanwhile(&error)),
             Err(ImportError::Store(error)) => Err(error.into()),
@@ -212,7 +215,7 @@ struct Until<'a> {
 
 impl io::Read for Until<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.taking.is_over() {
+        if self.taking.bounds.is_over() {
             return Err(io::Error::other("it is to end"));
         }
         self.inner.read(into)

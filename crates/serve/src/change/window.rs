@@ -1,8 +1,6 @@
 //! `/api/v1/runs/{id}/windows/{name}`: named time windows of a run.
 
 use axum::{
-    Extension,
-    extract::State,
     http::Method,
     response::Response,
     routing::{delete, put},
@@ -14,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Removed, Takes, blocking, done, exchange::by, json_body, named, one_run};
-use crate::{access::Who, reply::Failure, shared::Shared};
+use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
+use crate::{reply::Failure, rights::Right, visit::Visit};
 
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
@@ -33,7 +31,7 @@ pub(super) const PUT: Operation = Operation {
     }),
     gives: "The new window",
     schema: schema::of::<Made>,
-    changes: true,
+    right: Right::Write,
     route: || put(set),
 };
 
@@ -44,7 +42,7 @@ pub(super) const DELETE: Operation = Operation {
     takes: Takes::Nothing,
     gives: "Name of the removed window",
     schema: schema::of::<Removed>,
-    changes: true,
+    right: Right::Write,
     route: || delete(remove),
 };
 
@@ -64,19 +62,13 @@ struct Made {
     to_s: f64,
 }
 
-async fn set(
-    State(shared): State<Shared>,
-    who: Option<Extension<Who>>,
-    path: Named<(String, String)>,
-    body: Body,
-) -> Result<Response, Failure> {
+async fn set(visit: Visit, path: Named<(String, String)>, body: Body) -> Result<Response, Failure> {
     let (run, name) = named(path)?;
     let Given { from_s, to_s } = json_body(body)?;
     if name.is_empty() || name.len() > 100 || ["all", "auto"].contains(&name.as_str()) || name.contains("..") {
         return Err(Failure::wrong(format!("`{name}` cannot be the name of a window")));
     }
-    let id = one_run(&shared, run).await?;
-    let store = by(&shared, who);
+    let (store, id) = one_run(&visit, run).await?;
     let window = blocking(move || {
         store.change_labels(&id, |entry| {
             let manifest = &entry.manifest;
@@ -96,14 +88,9 @@ async fn set(
     done(&window.await?)
 }
 
-async fn remove(
-    State(shared): State<Shared>,
-    who: Option<Extension<Who>>,
-    path: Named<(String, String)>,
-) -> Result<Response, Failure> {
+async fn remove(visit: Visit, path: Named<(String, String)>) -> Result<Response, Failure> {
     let (run, name) = named(path)?;
-    let id = one_run(&shared, run).await?;
-    let store = by(&shared, who);
+    let (store, id) = one_run(&visit, run).await?;
     let removed = blocking(move || {
         store.change_labels(&id, |entry| match entry.labels.remove_window(&name) {
             true => Ok(name),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use axum::response::sse::Event;
 use fenxi_model::catalog::process;
-use fenxi_store::{Follow, StoreError};
+use fenxi_store::{Follow, Store, StoreError};
 use futures_util::Stream;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_stream::wrappers::ReceiverStream;
@@ -23,12 +23,12 @@ const PAST: usize = 600;
 const PAST_VALUES: usize = 200_000;
 
 /// Ticks of the run that `selector` names: those of the past, then those that come; `end` when it is sealed.
-pub(super) fn events(shared: &Shared, selector: &str) -> Result<impl Stream<Item = Event> + use<>, Failure> {
-    let recordings = shared.settings.store.recordings()?;
+pub(super) fn events(store: &Store, selector: &str) -> Result<impl Stream<Item = Event> + use<>, Failure> {
+    let recordings = store.recordings()?;
     let named = |r: &&fenxi_store::Recorded| r.id.as_str() == selector || r.begin.name.as_deref() == Some(selector);
     let run = recordings.iter().find(named).map(|r| r.id.clone());
     let run = run.ok_or_else(|| Failure::unknown(format!("no run `{selector}` is being recorded")))?;
-    let follow = shared.settings.store.follow(&run)?;
+    let follow = store.follow(&run)?;
     let (sender, receiver) = channel(16);
     std::thread::spawn(move || {
         let last = match read(follow, &sender) {

@@ -1,10 +1,11 @@
 //! `/api/v1/live`: live values as Server-Sent Events.
 //!
 //! Of this machine: one sampler for all listeners of the same sources (`sampler.rs`). Of a run that is being recorded: its
-//! streams are read as they grow.
+//! streams are read as they grow. Of sealed runs: their labels, as people change them.
 
 mod databases;
 mod follow;
+mod labels;
 mod sampler;
 mod samplers;
 pub(crate) mod status;
@@ -13,7 +14,7 @@ mod values;
 use std::{convert::Infallible, sync::atomic::Ordering, time::Duration};
 
 use axum::{
-    extract::{RawQuery, State},
+    extract::RawQuery,
     http::StatusCode,
     response::{
         IntoResponse, Response,
@@ -25,7 +26,7 @@ use futures_util::StreamExt;
 
 pub(crate) use samplers::Samplers;
 
-use crate::{change::blocking, reply::Failure, shared::Shared};
+use crate::{change::blocking, reply::Failure, rights::Right, shared::Shared, visit::Visit};
 
 /// Listeners at the same time.
 pub(crate) const MOST: usize = 200;
@@ -33,12 +34,19 @@ pub(crate) const MOST: usize = 200;
 const SIGN: Duration = Duration::from_secs(15);
 
 /// `GET /api/v1/live`.
-pub(crate) async fn get(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Result<Response, Failure> {
+pub(crate) async fn get(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
-    let listener = Listener::new(&shared)?;
+    let listener = Listener::new(&visit)?;
+    let shared = visit.shared.clone();
+    let labelled: Vec<String> = query.all("labels").map(str::to_owned).collect();
     let events = match query.get("run") {
-        Some(run) => follow::events(&shared, run)?.boxed(),
+        _ if !labelled.is_empty() => labels::events(&visit, labelled).await?.boxed(),
+        Some(run) => {
+            let run = run.to_owned();
+            blocking(move || follow::events(&visit.store()?, &run)).await?.boxed()
+        }
         None => {
+            visit.asker.may(Right::SeeAll)?;
             let source = query.get("source");
             let recorded = if source.is_none() { past(&shared).await? } else { Vec::new() };
             sampler::ticks(&shared, source, recorded)?.boxed()

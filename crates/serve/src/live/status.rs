@@ -1,6 +1,6 @@
 //! `GET /api/v1/status`: recordings in progress, and what can be watched.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use fenxi_api::ApiError;
 use fenxi_model::RunId;
 use fenxi_store::Recorded;
@@ -11,7 +11,8 @@ use super::sampler::may_be_watched;
 use crate::{
     change::blocking,
     reply::{Failure, json_reply},
-    shared::Shared,
+    rights::Right,
+    visit::Visit,
 };
 
 /// Where it is given.
@@ -49,9 +50,10 @@ struct Watched {
 }
 
 /// Recordings that go on, the latest first, the name of this machine, and the sources that can be watched here.
-pub(crate) async fn get(State(shared): State<Shared>) -> Result<Response, Failure> {
-    let store = shared.settings.store.clone();
-    let recordings = blocking(move || Ok(store.recordings()?)).await?;
+pub(crate) async fn get(visit: Visit) -> Result<Response, Failure> {
+    let asked = visit.clone();
+    let recordings = blocking(move || Ok(asked.store()?.recordings()?)).await?;
+    let sees_machine = visit.asker.may(Right::SeeAll).is_ok();
     let recording = |r: Recorded| Recording {
         name: r.begin.name.filter(|name| !name.is_empty()).unwrap_or_else(|| r.id.to_string()),
         id: r.id,
@@ -59,10 +61,10 @@ pub(crate) async fn get(State(shared): State<Shared>) -> Result<Response, Failur
         tables: r.tables,
     };
     let recordings = recordings.into_iter().map(recording).collect();
-    let allowed = fenxi_record::sources().filter(|source| may_be_watched(&shared, *source).is_ok());
-    let databases = shared.settings.databases.iter().map(|databases| databases.spec());
+    let allowed = fenxi_record::sources().filter(|source| sees_machine && may_be_watched(&visit, *source).is_ok());
+    let databases = visit.settings.databases.iter().filter(|_| sees_machine).map(|databases| databases.spec());
     let sources = allowed.map(|source| source.spec()).chain(databases);
     let sources = sources.map(|spec| Watched { name: spec.name, summary: spec.summary, live: spec.live }).collect();
-    let status = Status { machine: shared.settings.host.clone(), recordings, sources };
+    let status = Status { machine: visit.settings.host.clone(), recordings, sources };
     Ok(json_reply(StatusCode::OK, serde_json::to_string(&status).map_err(ApiError::from)?))
 }

@@ -29,13 +29,20 @@ pub fn tick(i: i64, rows: &mut Rows) {
 
 /// A sealed run of ten seconds.
 pub fn run(store: &Store, name: &str, random: u64) -> RunId {
+    run_of(store, name, random, 10)
+}
+
+/// A sealed run of so many seconds.
+fn run_of(store: &Store, name: &str, random: u64, seconds: i64) -> RunId {
     let mut open = store.begin(begin(name, random)).unwrap();
     let mut rows = Rows::new("h1");
-    for i in 1..=10 {
+    for i in 1..=seconds {
         tick(i, &mut rows);
-        open.append(&mut rows).unwrap();
+        if i % 1000 == 0 || seconds <= 10 {
+            open.append(&mut rows).unwrap();
+        }
     }
-    let end = End { exit_status: Some(0), ticks: 10, ..End::at(Micros(START + 10_000_000)) };
+    let end = End { exit_status: Some(0), ticks: seconds as u64, ..End::at(Micros(START + seconds * 1_000_000)) };
     open.seal(end).unwrap()
 }
 
@@ -152,6 +159,25 @@ fn runs_are_averaged() {
     error(&served, "POST", "/api/v1/average", r#"{"runs":["a"]}"#, 400);
     error(&served, "POST", "/api/v1/average", r#"{"runs":[]}"#, 400);
     error(&served, "POST", "/api/v1/average", r#"{"runs":["nothing"]}"#, 404);
+}
+
+#[test]
+fn an_average_ends_at_the_limits_of_memory_and_time() {
+    let many = |served: &Served| {
+        let ids = [run(&served.store, "a", 1), run(&served.store, "b", 2)];
+        json!({ "runs": ids }).to_string()
+    };
+    let small = serve_with(|s| s.limits.memory_bytes = 1);
+    error(&small, "POST", "/api/v1/average", &many(&small), 413);
+    let long = serve_with(|s| s.limits.memory_bytes = 8 << 20);
+    let ids = [run(&long.store, "a", 1), run_of(&long.store, "b", 2, 50_000)];
+    error(&long, "POST", "/api/v1/average", &json!({ "runs": ids, "window": "all" }).to_string(), 413);
+    let late = serve_with(|s| s.limits.import_time = std::time::Duration::ZERO);
+    let said = error(&late, "POST", "/api/v1/average", &many(&late), 408);
+    for served in [&small, &long, &late] {
+        assert_eq!(served.store.ids().unwrap().len(), 2);
+    }
+    assert!(said.contains("an average may take 0 s"), "{said}");
 }
 
 #[test]

@@ -19,10 +19,14 @@ pub struct Events(BufReader<TcpStream>);
 
 impl Events {
     pub fn open(served: &Served, target: &str) -> Events {
+        Events::open_as(served, target, "X-Nothing: 1")
+    }
+
+    pub fn open_as(served: &Served, target: &str, header: &str) -> Events {
         let mut stream = TcpStream::connect(served.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         // Of HTTP/1.0, as chunks would cut long lines.
-        write!(stream, "GET {target} HTTP/1.0\r\nHost: {}\r\n\r\n", served.address).unwrap();
+        write!(stream, "GET {target} HTTP/1.0\r\nHost: {}\r\n{header}\r\n\r\n", served.address).unwrap();
         Events(BufReader::new(stream))
     }
 

@@ -10,6 +10,7 @@ mod flood;
 mod limits;
 mod live;
 mod requests;
+mod rights;
 mod security;
 mod support;
 mod tls;

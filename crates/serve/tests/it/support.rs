@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
+    path::PathBuf,
     sync::{Arc, Mutex},
     thread::JoinHandle,
     time::Duration,
@@ -76,13 +77,17 @@ pub fn serve() -> Served {
 
 /// The tokens that [`TOKEN`] is one of.
 pub fn tokens() -> Access {
+    tokens_of(&format!("ann {TOKEN}\n")).0
+}
+
+/// The tokens of a file with this text, which stays, and the file.
+pub fn tokens_of(text: &str) -> (Access, PathBuf) {
     use fs_err::os::unix::fs::OpenOptionsExt;
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("token");
+    let path = tempfile::tempdir().unwrap().keep().join("token");
     let mut options = fs_err::OpenOptions::new();
     options.write(true).create(true).mode(0o600);
-    options.open(&path).unwrap().write_all(format!("ann {TOKEN}\n").as_bytes()).unwrap();
-    Access::Tokens(Tokens::read(&path).unwrap())
+    options.open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    (Access::Tokens(Tokens::read(&path).unwrap()), path)
 }
 
 impl Served {

@@ -16,6 +16,7 @@ mod version2;
 use fenxi_model::{Rows, catalog::cgroup::TABLE};
 use fenxi_procfs::{
     cgroup,
+    containers::Containers,
     scan::{lines, number, words},
 };
 use files::{Budget, File, Shared};
@@ -76,6 +77,7 @@ impl Source for Cgroup {
             _ => File::new("/proc", "cgroups", &mut shared),
         };
         Ok(Box::new(Groups {
+            containers: Containers::new(root),
             two,
             one,
             is_one,
@@ -90,6 +92,8 @@ impl Source for Cgroup {
 }
 
 struct Groups {
+    /// Which groups are containers, and what they are called.
+    containers: Containers,
     /// Where version 2 is, without a slash at the end.
     two: Option<String>,
     /// Where the controllers of version 1 are.
@@ -163,6 +167,10 @@ impl Groups {
         while let Some(place) = self.groups.iter().position(gone) {
             self.forget(place, tick, rows);
         }
+        self.containers.refresh();
+        for group in self.groups.iter_mut().filter(|group| group.container.is_none()) {
+            group.container = self.containers.of(&group.path);
+        }
         let known: FxHashSet<&str> = self.groups.iter().map(|g| &*g.path).collect();
         let new: Vec<&String> = found.iter().filter(|path| !known.contains(path.as_str())).collect();
         for path in new {
@@ -176,7 +184,8 @@ impl Groups {
                 }
                 _ => Files::One(Box::new(version1::Files::new(&self.one, path, &mut self.shared))),
             };
-            self.groups.push(Group::new(path, files));
+            let container = self.containers.of(path);
+            self.groups.push(Group::new(path, container, files));
         }
     }
 
@@ -204,6 +213,7 @@ impl Groups {
     fn forget(&mut self, place: usize, tick: Tick, rows: &mut Rows) {
         let group = self.groups.remove(place);
         rows.event(tick.t, "gone", &group.path, "control group");
+        self.containers.forget(&group.path);
         group.close(&mut self.shared);
     }
 }

@@ -14,7 +14,10 @@
 //!   kernel's own sum jumps when a CPU goes offline.)
 
 use fenxi_model::{Place, Row, Rows, catalog::cpu, place::F64};
-use fenxi_procfs::USER_HZ;
+use fenxi_procfs::{
+    USER_HZ,
+    cpu_ticks::{CpuTicks, GUEST, GUEST_NICE, IDLE, IOWAIT, N_STATES, NICE, STEAL, USER},
+};
 
 mod beside;
 mod counted;
@@ -65,15 +68,6 @@ const ROOM_FOR_TICKS: f64 = 5.0;
 /// CPU numbers from here on are taken for damage; no kernel has so many.
 const MAX_CPUS: usize = 1 << 16;
 
-/// States in the order of /proc/stat.
-const N_STATES: usize = 10;
-const USER: usize = 0;
-const NICE: usize = 1;
-const IDLE: usize = 3;
-const IOWAIT: usize = 4;
-const STEAL: usize = 7;
-const GUEST: usize = 8;
-const GUEST_NICE: usize = 9;
 /// The column of each state.
 const COLUMNS: [Place<cpu::Schema, F64>; N_STATES] = [
     cpu::usr,
@@ -88,13 +82,6 @@ const COLUMNS: [Place<cpu::Schema, F64>; N_STATES] = [
     cpu::guest_nice,
 ];
 
-/// Ticks per state: since boot, or in an interval. Only the first `n` states exist on this kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Ticks {
-    n: usize,
-    of: [u64; N_STATES],
-}
-
 /// What a CPU did in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spent {
@@ -103,17 +90,7 @@ enum Spent {
     /// Its counters went back.
     Reset,
     /// So many ticks in each state.
-    Ticks(Ticks),
-}
-
-/// The words of a `cpu` line after its name; None when it has fewer than four numbers.
-fn parse(line: &[u8]) -> Option<Ticks> {
-    let mut ticks = Ticks::default();
-    for word in words(line).skip(1).take(N_STATES) {
-        ticks.of[ticks.n] = number(word)?;
-        ticks.n += 1;
-    }
-    (ticks.n > IDLE).then_some(ticks)
+    Ticks(CpuTicks),
 }
 
 /// The number in the name of a `cpuN` line; None in the line for all CPUs.
@@ -133,7 +110,7 @@ struct State {
 }
 
 impl State {
-    fn step(&mut self, now: Ticks, tick: Tick) -> Spent {
+    fn step(&mut self, now: CpuTicks, tick: Tick) -> Spent {
         let mut spent = Spent::Ticks(now);
         for i in 0..now.n {
             let was = std::mem::replace(&mut self.last[i], now.of[i]);
@@ -153,33 +130,27 @@ impl State {
     }
 }
 
-impl Ticks {
-    fn total(&self) -> u64 {
-        // Guests are in `user` and `nice` already.
-        self.of[..GUEST].iter().fold(0, |sum, n| sum.saturating_add(*n))
-    }
+/// `sum` and what a CPU did.
+fn add(sum: &mut CpuTicks, other: &CpuTicks) {
+    sum.n = sum.n.max(other.n);
+    sum.of.iter_mut().zip(other.of).for_each(|(sum, n)| *sum = sum.saturating_add(n));
+}
 
-    fn add(&mut self, other: &Ticks) {
-        self.n = self.n.max(other.n);
-        self.of.iter_mut().zip(other.of).for_each(|(sum, n)| *sum = sum.saturating_add(n));
+/// The ticks with guests taken out of the states that contain them.
+fn without_guests(mut ticks: CpuTicks) -> CpuTicks {
+    for (guest, host) in [(GUEST, USER), (GUEST_NICE, NICE)] {
+        ticks.of[guest] = ticks.of[guest].min(ticks.of[host]);
+        ticks.of[host] -= ticks.of[guest];
     }
+    ticks
+}
 
-    /// The ticks with guests taken out of the states that contain them.
-    fn without_guests(mut self) -> Ticks {
-        for (guest, host) in [(GUEST, USER), (GUEST_NICE, NICE)] {
-            self.of[guest] = self.of[guest].min(self.of[host]);
-            self.of[host] -= self.of[guest];
-        }
-        self
-    }
-
-    fn fill(self, row: &mut Row<'_, cpu::Schema>) {
-        let total = self.total() as f64;
-        if total > 0.0 {
-            let shares = self.without_guests();
-            for (column, n) in COLUMNS.iter().zip(shares.of).take(self.n) {
-                row.f64(*column, n as f64 * 100.0 / total);
-            }
+fn fill(ticks: CpuTicks, row: &mut Row<'_, cpu::Schema>) {
+    let total = ticks.total() as f64;
+    if total > 0.0 {
+        let shares = without_guests(ticks);
+        for (column, n) in COLUMNS.iter().zip(shares.of).take(ticks.n) {
+            row.f64(*column, n as f64 * 100.0 / total);
         }
     }
 }
@@ -201,7 +172,7 @@ impl Collector for Cpus {
         // The lines of CPUs come first.
         for (i, line) in lines(stat.read()?).enumerate().take_while(|(_, line)| line.starts_with(b"cpu")) {
             let place = parse_cpu(line);
-            let (Some(ticks), true) = (parse(line), place.is_none_or(|n| n < MAX_CPUS)) else {
+            let (Some(ticks), true) = (CpuTicks::parse(line), place.is_none_or(|n| n < MAX_CPUS)) else {
                 if !std::mem::replace(noted, true) {
                     rows.note("/proc/stat", i as u64 + 1, "the line of a CPU has no numbers of ticks");
                 }
@@ -260,7 +231,7 @@ impl Cpus {
     }
 
     fn add_rows(&self, tick: Tick, dt: f64, rows: &mut Rows) {
-        let mut all = Ticks::default();
+        let mut all = CpuTicks::default();
         let room = dt * USER_HZ as f64;
         for (n, state) in self.cpus.iter().enumerate().filter(|(_, c)| c.online) {
             let mut row = rows.row(&cpu::TABLE, tick.t, dt);
@@ -270,8 +241,8 @@ impl Cpus {
                 if ticks.total() == 0 && room >= ROOM_FOR_TICKS {
                     ticks.of[IDLE] = room as u64;
                 }
-                ticks.fill(&mut row);
-                all.add(&ticks);
+                fill(ticks, &mut row);
+                add(&mut all, &ticks);
             }
         }
         // Without a line for each CPU (very old kernels with one) there is only the kernel's sum.
@@ -279,7 +250,7 @@ impl Cpus {
             all = ticks;
         }
         let mut row = rows.row(&cpu::TABLE, tick.t, dt);
-        all.fill(&mut row);
+        fill(all, &mut row);
         self.beside.fill_all(online(&self.cpus), &mut row);
     }
 }

@@ -61,7 +61,7 @@ struct Cell {
 pub struct Pair<'a> {
     /// Label of the line: `24`, `LOC`, `NET_RX`.
     pub label: &'a str,
-    /// What it is for; empty when the file does not say.
+    /// Description of the row; empty when the file has none.
     pub about: &'a str,
     /// The CPU; None in a line that has only a sum.
     pub cpu: Option<&'a str>,

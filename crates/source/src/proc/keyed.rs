@@ -11,7 +11,7 @@ use fenxi_model::{Place, Row, Rows, place::F64};
 use super::scan::{lines, next_number, words};
 use crate::{Counter, Step, Tick, Width};
 
-/// What becomes of a named number.
+/// Conversion of a named number: gauge, rate, count, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum As {
     /// It is a value at a moment.
@@ -29,9 +29,9 @@ pub enum As {
 pub struct Wanted<S> {
     /// The column's place in the table; of no use for [`As::Aside`].
     pub place: Place<S, F64>,
-    /// What becomes of the number.
+    /// Conversion of the number.
     pub kind: As,
-    /// What one unit of the number is in the column's unit.
+    /// Factor from the file's unit to the column's.
     pub factor: f64,
     /// Names of the number in all kernels; those that are there are added up.
     pub keys: &'static [&'static str],

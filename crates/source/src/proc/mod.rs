@@ -6,6 +6,8 @@ mod roster;
 
 use fenxi_procfs::scan;
 
+/// `gpu` where it was not asked for.
+pub use self::gpu::IF_THERE as GPU_IF_THERE;
 /// `thread_wait` beside the source `thread`.
 pub use self::thread_wait::BESIDE_THREADS;
 
@@ -22,6 +24,7 @@ macro_rules! sources {
 sources! {
     cpu,
     cpu_time,
+    cpu_idle,
     sched,
     pressure,
     mem,
@@ -35,9 +38,11 @@ sources! {
     netns,
     disk,
     fs,
+    media,
     net,
     softnet,
     net_driver,
+    gpu,
     process,
     thread,
     thread_wait,

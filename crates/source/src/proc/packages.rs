@@ -4,6 +4,7 @@
 //! The lists of dpkg, apk and pacman are read as they lie on the disk. That of rpm is a database; what
 //! `rpm -qa` prints can be kept as a fact that is given.
 
+use fenxi_binary::{DPKG_STATUS, DpkgEntry, dpkg_entries};
 use fenxi_model::{
     Rows,
     catalog::text::{self, TABLE},
@@ -26,8 +27,6 @@ static SPEC: Spec = Spec {
 
 /// The topic of the facts.
 const TOPIC: &str = "package";
-/// Where dpkg keeps its list.
-const DPKG: &str = "/var/lib/dpkg/status";
 /// Where apk keeps its list: as it is, and as it will be.
 const APK: [&str; 2] = ["/lib/apk/db/installed", "/usr/lib/apk/db/installed"];
 /// Where pacman keeps a folder for each package.
@@ -43,7 +42,7 @@ impl Source for Packages {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let rpm = ["/var/lib/rpm", "/usr/lib/sysimage/rpm"].iter().any(|folder| root.is_dir(folder));
-        let known = root.exists(DPKG) || APK.iter().any(|list| root.exists(list)) || root.is_dir(PACMAN);
+        let known = root.exists(DPKG_STATUS) || APK.iter().any(|list| root.exists(list)) || root.is_dir(PACMAN);
         match (known, rpm) {
             (true, _) => Ok(Box::new(Reader { root: root.clone(), start: None })),
             (false, true) => Err(SourceError::Unavailable {
@@ -82,7 +81,7 @@ impl Collector for Reader {
 
 fn read(root: &Root) -> Facts {
     let mut facts = Facts::default();
-    if let Ok(list) = root.read(DPKG) {
+    if let Ok(list) = root.read(DPKG_STATUS) {
         dpkg(&String::from_utf8_lossy(&list), &mut facts);
     }
     if let Some(list) = APK.iter().find_map(|list| root.read(list).ok()) {
@@ -101,16 +100,9 @@ fn read(root: &Root) -> Facts {
 /// Packages that are wholly installed. One of which several machines' may be installed at once is named with its machine,
 /// as `dpkg -l` does.
 fn dpkg(list: &str, facts: &mut Facts) {
-    for paragraph in list.split("\n\n") {
-        let field =
-            |name: &str| paragraph.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(": ")?.trim()));
-        let (Some(name), Some(version), Some(status)) = (field("Package"), field("Version"), field("Status")) else {
-            continue;
-        };
-        if !status.ends_with(" installed") {
-            continue;
-        }
-        let machine = field("Architecture").filter(|_| field("Multi-Arch") == Some("same"));
+    let is_installed = |entry: &DpkgEntry<'_>| entry.status.is_some_and(|status| status.ends_with(" installed"));
+    for DpkgEntry { name, version, machine, has_several, .. } in dpkg_entries(list).filter(is_installed) {
+        let machine = machine.filter(|_| has_several);
         let name = machine.map_or_else(|| name.to_owned(), |machine| format!("{name}:{machine}"));
         facts.add(TOPIC, name, version);
     }
@@ -162,10 +154,10 @@ Version: 1.0
     #[test]
     fn dpkg_names_those_that_are_installed_and_what_changed_meanwhile() {
         let machine = Machine::new();
-        machine.put(DPKG, STATUS);
+        machine.put(DPKG_STATUS, STATUS);
         let mut session = machine.start(&SOURCE);
         assert_eq!(packages(&session.tick(None)), some(&[("libc6:amd64", "2.36-9"), ("openssl", "3.0.17-1")]));
-        session.machine.put(DPKG, STATUS.replace("3.0.17-1", "3.0.18-1"));
+        session.machine.put(DPKG_STATUS, STATUS.replace("3.0.17-1", "3.0.18-1"));
         let seen = session.tick(5.0);
         assert_eq!(
             (seen.count("text"), seen.events()),

@@ -35,7 +35,10 @@ use details::{Details, Measured, Users};
 use exited::{Exited, Totals};
 use exits::{Ended, Exits};
 use fenxi_model::{Rows, catalog::process::TABLE};
-use fenxi_procfs::stat::Stat;
+use fenxi_procfs::{
+    containers::{Container, Containers},
+    stat::Stat,
+};
 use files::OpenFiles;
 use gone::Gone;
 use reader::Reader;
@@ -81,6 +84,9 @@ pub(crate) fn descriptors_to_keep() -> usize {
     limit.map_or(4096, |n| (n / 4).min(16_384) as usize)
 }
 
+/// Samples after which containers that were not found are looked for again.
+const LOOK_AGAIN: u64 = 10;
+
 /// What of which processes is wanted.
 #[derive(Default)]
 struct Wanted {
@@ -92,6 +98,7 @@ struct Wanted {
 
 struct Processes {
     reader: Reader,
+    containers: Containers,
     users: Users,
     known: FxHashMap<u32, KnownProcess>,
     pids: Vec<u32>,
@@ -135,6 +142,9 @@ struct KnownProcess {
     clock_ns: Option<u64>,
     selected: bool,
     command: Option<Box<str>>,
+    container: Option<Arc<Container>>,
+    /// The name under which its container was looked for: a program that is started in one is begun outside.
+    looked_as: Option<Box<str>>,
     threads: Option<Box<Threads>>,
     /// What was shown of its time runnable without a CPU, since it began; None of one that was there before the first sample.
     shown_wait_ns: Option<u64>,
@@ -153,6 +163,9 @@ struct Active {
 impl Collector for Processes {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         self.round += 1;
+        if self.round.is_multiple_of(LOOK_AGAIN) {
+            self.containers.refresh();
+        }
         self.active.clear();
         self.gone.clear();
         if let Some(note) = self.note.take() {
@@ -189,6 +202,7 @@ impl Processes {
         Ok(Processes {
             ours: reader.own.into_iter().collect(),
             reader,
+            containers: Containers::new(root),
             users: Users::read(root),
             known: FxHashMap::default(),
             pids: Vec::new(),
@@ -323,6 +337,8 @@ impl Processes {
             clock_ns,
             selected: true,
             command: None,
+            container: None,
+            looked_as: None,
             threads: None,
             shown_wait_ns: tick.dt.map(|_| 0),
         };

@@ -1,6 +1,6 @@
 //! The devices of a file that lists them anew at each sample: which are new, which went.
 
-/// What is remembered of each device between two samples.
+/// Devices with the state that a collector keeps between two samples.
 #[derive(Debug)]
 pub struct Roster<T> {
     members: Vec<Member<T>>,
@@ -16,7 +16,7 @@ pub struct Member<T> {
     /// Its name as text.
     pub name: Box<str>,
     seen: u64,
-    /// What the collector keeps about it.
+    /// State of the collector.
     pub value: T,
 }
 

@@ -28,7 +28,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 use walk::Found;
 
-/// What to look at.
+/// Files whose page cache residency is measured.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// Files that these processes have open or mapped.

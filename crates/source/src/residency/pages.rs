@@ -12,7 +12,7 @@ use std::{
 
 use rustix::fs::{Access, AtFlags, Stat};
 
-/// What of a file is in memory, in bytes of whole pages.
+/// Part of a file that is in the page cache, in bytes of whole pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resident {
     /// In the page cache.
@@ -50,7 +50,7 @@ impl Asker {
         Asker { without_cachestat: AtomicBool::new(true) }
     }
 
-    /// What of `file`, open for reading, is in memory.
+    /// Measures how much of `file`, open for reading, is in the page cache.
     ///
     /// # Errors
     /// `PermissionDenied` when this user may not see it; else the kernel's error.

@@ -3,6 +3,7 @@
 mod archive;
 mod common;
 mod compact;
+mod copies;
 mod crash;
 mod full_disk;
 mod hostile;

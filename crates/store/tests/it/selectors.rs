@@ -62,5 +62,5 @@ fn an_unknown_selector_suggests_and_an_ambiguous_one_lists() {
     }
     assert!(matches!(store.select("20261121"), Err(StoreError::Ambiguous { .. })));
     let error = store.select("nothing-like-it-at-all").unwrap_err().to_string();
-    assert!(error.contains("`fenxi runs` lists them"), "{error}");
+    assert!(error.contains("`fenxi runs` lists them, and `@1` is the latest"), "{error}");
 }

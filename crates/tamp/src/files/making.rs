@@ -36,7 +36,7 @@ pub struct Making {
     hidden: Option<PathBuf>,
 }
 
-/// What happens to a file that has the name already.
+/// Treatment of an existing file of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and [`Making::keep`] fails.

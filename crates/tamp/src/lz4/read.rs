@@ -122,17 +122,17 @@ impl Frame {
         if self.content_sum { 8 } else { 4 }
     }
 
-    /// Whether blocks can be decoded without those before them.
+    /// Returns true if blocks can be decoded without those before them.
     pub fn is_independent(&self) -> bool {
         self.independent
     }
 
-    /// Whether its end was read.
+    /// Returns true if its end was read.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether a block can be recognised and decoded without those before it.
+    /// Returns true if a block can be recognised and decoded without those before it.
     pub fn can_resume(&self) -> bool {
         self.independent && self.block_sums
     }

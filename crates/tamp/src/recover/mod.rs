@@ -46,12 +46,12 @@ pub struct Lost {
     pub content: Option<u64>,
 }
 
-/// What was recovered.
+/// Result of a recovery.
 #[derive(Debug)]
 pub struct Recovered {
     /// Where it went.
     pub written: Written,
-    /// What is missing, in the order of the input.
+    /// Lost parts, in the order of the input.
     pub lost: Vec<Lost>,
 }
 

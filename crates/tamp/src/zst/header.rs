@@ -14,7 +14,7 @@ pub(crate) struct Header {
     pub content: Option<u64>,
     /// Bytes that a decoder must keep.
     pub window: u64,
-    /// Whether a checksum of the contents follows the last block.
+    /// True if a checksum of the contents follows the last block.
     pub checksum: bool,
     /// The dictionary's number, also when it is zero: no dictionary.
     pub dictionary: Option<u32>,

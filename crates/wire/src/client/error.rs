@@ -57,7 +57,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the connection can still be used.
+    /// Returns true if the connection can still be used.
     pub fn is_refusal(&self) -> bool {
         matches!(self, ClientError::Refused { .. })
     }

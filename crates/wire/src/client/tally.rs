@@ -7,7 +7,7 @@ use std::{
 
 use super::ClientError;
 
-/// What a session did, as a server counts it: each statement is a transaction, as nothing here begins one.
+/// Work of a session as a server counts it: each statement is a transaction, as nothing here begins one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Statements that were answered, and the login, which PostgreSQL counts as a transaction.
@@ -60,7 +60,7 @@ impl Tally {
         self.state().is_over = true;
     }
 
-    /// What it did until now.
+    /// Counts until now.
     pub fn done(&self) -> Counts {
         self.state().now
     }
@@ -75,22 +75,22 @@ impl Tally {
         state.published = state.now;
     }
 
-    /// What the server publishes from now on is not known.
+    /// Marks what the server publishes from now on as unknown.
     pub fn give_up(&self) {
         self.state().is_unknown = true;
     }
 
-    /// Whether it is not known what the server publishes.
+    /// Returns true if it is not known what the server publishes.
     pub fn is_unknown(&self) -> bool {
         self.state().is_unknown
     }
 
-    /// What the server has published.
+    /// Counts that the server has published.
     pub fn published(&self) -> Counts {
         self.state().published
     }
 
-    /// Whether the connection is closed.
+    /// Returns true if the connection is closed.
     pub fn is_over(&self) -> bool {
         self.state().is_over
     }

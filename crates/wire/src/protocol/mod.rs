@@ -51,7 +51,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// How statements are sent.
+/// Protocol of sending statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// As text with the values in it, one at a time.
@@ -109,7 +109,7 @@ pub struct About {
     pub number: u32,
     /// The key with which PostgreSQL accepts a cancel request for this session.
     pub key: Box<[u8]>,
-    /// What the user should know of how the login went: a weak method, a connection that others could read.
+    /// Warnings about the login: a weak method, a connection that others could read.
     pub cautions: Vec<String>,
 }
 
@@ -124,11 +124,11 @@ pub struct Reply {
     pub affected: u64,
     /// The first refusal.
     pub error: Option<Box<ServerError>>,
-    /// Whether the server reports an open transaction. MySQL reports it only with success.
+    /// True if the server reports an open transaction. MySQL reports it only with success.
     pub open: bool,
 }
 
-/// What became of some bytes.
+/// Outcome of parsing bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// They are no whole message: nothing was consumed.
@@ -186,7 +186,7 @@ impl Statement {
         Statement { number, text: text.into(), pieces: pieces.into_iter().map(Into::into).collect() }
     }
 
-    /// How many values it takes.
+    /// Number of its parameters.
     pub fn values(&self) -> usize {
         self.pieces.len().saturating_sub(1)
     }
@@ -284,7 +284,7 @@ impl Session {
         }
     }
 
-    /// Whether `statement` can be executed, or has to be prepared first, with its own answer.
+    /// Returns true if `statement` can be executed; otherwise it has to be prepared first, with its own answer.
     pub fn is_prepared(&self, statement: &Statement, mode: Mode) -> bool {
         match self {
             Session::Postgres(_) => true,

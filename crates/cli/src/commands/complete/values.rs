@@ -63,7 +63,7 @@ impl Values {
             "SOURCES" => {
                 fenxi_record::sources().map(|source| pair(source.spec().name, source.spec().summary)).collect()
             }
-            "FORMAT" => formats().map(|format| pair(format.name, format.summary)).collect(),
+            "FORMAT" => formats().map(|format| pair(format.name, format.summary())).collect(),
             "WORKLOAD" => SHIPPED.iter().map(|(name, _)| pair(name, "workload")).collect(),
             "COMMAND" => commands(),
             "QUESTION" => {

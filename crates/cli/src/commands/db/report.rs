@@ -4,9 +4,9 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
-use fenxi_api::db_report::{DbReport, Period, PeriodScope, groups, periods};
+use fenxi_api::db_report::{Asked, DbReport, PeriodScope, report};
 use fenxi_model::RunId;
-use fenxi_query::{Engine, Scope};
+use fenxi_query::Engine;
 use fenxi_store::Store;
 
 use super::snapshots;
@@ -29,8 +29,9 @@ The ending of the file named by -o chooses the form: .txt, .md, .html, .json.
 Sections: instance and settings first, Load Profile (per second, per
 transaction, per second of DB time), efficiency, where DB time went, top waits,
 statements by time, calls, rows, buffers, temporary files and WAL, databases,
-tables, indexes, checkpoints and log. Each is a question: `fenxi ask` answers it
-alone.
+tables, indexes, roots of blocking, locks, transactions, vacuum, replication,
+checkpoints and log. Each is a question: `fenxi ask` answers it alone, and
+`--section blocking` reports only it.
 
 Examples:
   fenxi db report before after            two snapshots
@@ -44,6 +45,9 @@ pub struct ReportArgs {
     /// The server, where several were observed
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
+    /// Only this section (repeatable), as --json names them
+    #[arg(long, value_name = "NAME")]
+    pub section: Vec<String>,
     /// Form of the output
     #[command(flatten)]
     pub form: PageArgs,
@@ -78,12 +82,8 @@ pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let asked = asked(&store, &args.runs)?;
     let engine = Engine::open(&store, &args.engine.options())?;
-    let named = args.server.as_deref();
-    let is_group = |asked: &PeriodScope| asked.period.runs.len() > 1;
-    let report = match &asked[..] {
-        [a, b] if is_group(a) || is_group(b) => groups(&engine, &[a.clone(), b.clone()], named)?,
-        all => periods(&engine, all, named)?,
-    };
+    let asked = Asked { periods: &asked, server: args.server.as_deref(), sections: &args.section };
+    let report = report(&engine, asked)?;
     print::put(form.of_output(), written(&report, form)?.as_bytes())?;
     if let Some(path) = file(args).filter(|_| !global.quiet) {
         print::message(&format!("report of {}: {}", report.server, std::path::absolute(path)?.display()));
@@ -132,25 +132,13 @@ fn asked(store: &Store, words: &[String]) -> anyhow::Result<Vec<PeriodScope>> {
             let made = snapshots::interval(store, [&words[0], &words[1]], &none)?;
             made.warnings.iter().for_each(|warning| print::message(&format!("warning: {warning}")));
             let selector = format!("{} … {}", words[0], words[1]);
-            Ok(vec![period(store, String::new(), &selector, vec![made.run])?])
-        }
-        all if all.iter().any(is_snapshot) => {
-            bail!("a snapshot is no period: name two of one server, or make runs of them by `fenxi db diff`")
+            Ok(vec![PeriodScope::of(store, "", &selector, vec![made.run], [None; 2])?])
         }
         _ => {
-            let labels = ["A", "B"].map(str::to_owned);
-            let label = |place: usize| if chosen.len() > 1 { labels[place].clone() } else { String::new() };
-            let each = words.iter().zip(&chosen).enumerate();
-            each.map(|(place, (word, runs))| period(store, label(place), word, runs.clone())).collect()
+            let labels: &[&str] = if chosen.len() > 1 { &["A", "B"] } else { &[""] };
+            let each = labels.iter().zip(words.iter().zip(&chosen));
+            each.map(|(label, (word, runs))| Ok(PeriodScope::of(store, label, word, runs.clone(), [None; 2])?))
+                .collect()
         }
     }
-}
-
-fn period(store: &Store, label: String, selector: &str, runs: Vec<RunId>) -> anyhow::Result<PeriodScope> {
-    let entries: Vec<_> = runs.iter().map(|run| store.run(run)).collect::<Result<_, _>>()?;
-    let start = entries.iter().map(|entry| entry.manifest.start).min().map_or_else(String::new, |start| start.iso());
-    let seconds = entries.iter().map(|entry| entry.manifest.seconds()).sum();
-    let names = runs.iter().map(ToString::to_string).collect();
-    let period = Period { label, selector: selector.to_owned(), runs: names, start, seconds };
-    Ok(PeriodScope { period, scope: Scope::of(runs) })
 }

@@ -60,7 +60,7 @@ pub struct TopArgs {
     /// Host to show, of a run with several
     #[arg(long, value_name = "NAME", requires = "run")]
     pub host: Option<String>,
-    /// Looks at sessions per second, 1 to 100
+    /// Samples of sessions per second, 1 to 100
     #[arg(long = "db-rate", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub samples_per_s: u32,
 }

@@ -182,7 +182,7 @@ impl Found {
         let width = self.sections.iter().flat_map(|(_, rows)| rows).map(|(what, _)| what.len()).max().unwrap_or(0);
         let mut out = String::new();
         for (section, rows) in &self.sections {
-            out += &format!("{section}\n");
+            out += &format!("{}\n", title(section));
             for (what, value) in rows {
                 out += &format!("  {:width$}  {}\n", what.replace('_', " "), print::visible(&shown(value)));
             }
@@ -191,6 +191,15 @@ impl Found {
             out.extend(texts.iter().map(|text| format!("{kind}: {}\n", print::visible(text))));
         }
         out + if self.problems.is_empty() { "it could serve\n" } else { "it could not serve\n" }
+    }
+}
+
+/// The title of a section, whose name is that of a key in JSON.
+fn title(section: &str) -> &str {
+    match section {
+        "door" => "listener",
+        "may" => "permissions",
+        other => other,
     }
 }
 

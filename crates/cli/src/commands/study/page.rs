@@ -1,13 +1,17 @@
 //! A report as text for a terminal of 80 columns, or as a page of Markdown.
 
 use fenxi_model::{Unit, visible};
-use fenxi_study::reported::{Curve, Effect, EffectLevel, Far, Fit, OfCell, OfResponse, Point, Range, Report};
+use fenxi_study::reported::{
+    AtLevel, Curve, Effect, EffectLevel, Far, Fit, LatencyKnee, OfCell, OfResponse, Point, Range, Report,
+};
 
 use super::plot::{Bar, bars};
 use crate::print;
 
 /// Characters of a line of prose on a terminal.
 const WIDTH: usize = 80;
+/// Cells beside the best that are named, where many are as good.
+const NAMED: usize = 6;
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,9 +162,11 @@ impl Page {
         for effect in &response.effects {
             self.effect(effect, &scale);
         }
+        self.against(response);
         for curve in &response.curves {
             self.curve(response, curve);
         }
+        response.knees.iter().for_each(|knee| self.knee(&response.name, knee));
         self.best(response, &scale);
         self.interactions(response);
         for modes in &response.modes {
@@ -227,6 +233,44 @@ impl Page {
         self.table(&[&effect.factor, "mean", "95 % interval", "ratio", "95 % interval"], &rows);
     }
 
+    /// Levels against the reference, at each combination of the other factors.
+    fn against(&mut self, response: &OfResponse) {
+        let Some(first) = response.against.first() else { return };
+        self.heading(3, &format!("{} against {}", first.factor, first.reference));
+        let row = |at: &AtLevel| {
+            let others = if at.others.is_empty() { "-" } else { &at.others };
+            let change = format!("{:+.1}%", 100.0 * (at.ratio - 1.0));
+            vec![
+                others.to_owned(),
+                at.level.clone(),
+                at.n.to_string(),
+                change,
+                format!("{:.2}", at.ratio),
+                between(at.interval),
+            ]
+        };
+        let rows: Vec<_> = response.against.iter().map(row).collect();
+        self.table(&["at", &first.factor, "blocks", "change", "ratio", "95 % interval"], &rows);
+    }
+
+    fn knee(&mut self, latency: &str, knee: &LatencyKnee) {
+        let others = if knee.others.is_empty() { String::new() } else { format!(" ({})", knee.others) };
+        let scale = Scale::new(&knee.throughput_unit, knee.throughput);
+        let unit = if scale.unit.is_empty() { String::new() } else { format!(" {}", scale.unit) };
+        let interval = knee.interval.map_or_else(String::new, |_| format!(" (95 %: {})", scale.range(knee.interval)));
+        let levels: Vec<String> = knee.beyond_peak.iter().map(f64::to_string).collect();
+        let beyond = match levels.is_empty() {
+            true => String::new(),
+            false => format!(" Beyond the highest throughput, and left out: {} = {}.", knee.factor, levels.join(", ")),
+        };
+        self.line(&format!(
+            "From {}{unit}{interval} on, at {} = {}{others}, {latency} grows fast: the point farthest from the chord.{beyond}",
+            scale.show(knee.throughput),
+            knee.factor,
+            knee.level
+        ));
+    }
+
     fn curve(&mut self, response: &OfResponse, curve: &Curve) {
         if curve.points.iter().all(|p| p.speedup.is_none()) || curve.points.len() < 2 {
             return;
@@ -254,7 +298,11 @@ impl Page {
         let Some(best) = &response.best else { return };
         let unit = if scale.unit.is_empty() { String::new() } else { format!(" {}", scale.unit) };
         let mut text = format!("Best: {}, {}{unit}.", best.cell, scale.show(best.mean));
-        let named: Vec<String> = best.as_good.iter().map(|(cell, p)| format!("{cell} (p = {p:.2})")).collect();
+        let mut named: Vec<String> =
+            best.as_good.iter().take(NAMED).map(|(cell, p)| format!("{cell} (p = {p:.2})")).collect();
+        if best.as_good.len() > NAMED {
+            named.push(format!("and {} more of {}", best.as_good.len() - NAMED, response.cells.len()));
+        }
         match (named.is_empty(), best.unknown.is_empty()) {
             (false, _) => text.push_str(&format!(" Not significantly different: {}.", named.join(", "))),
             (true, true) => text.push_str(" All others differ significantly."),

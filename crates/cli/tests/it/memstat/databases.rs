@@ -221,7 +221,15 @@ fn postgresql_is_cached_twice_and_a_stranger_learns_little() {
         fs_err::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         fs_err::copy(env!("CARGO_BIN_EXE_fenxi"), &own).unwrap();
         let mut command = User { ids: Some((65_534, 65_534)) }.command(&own);
-        let output = command.arg("memstat").arg(format!("--db={}", data.display())).output().unwrap();
+        command.arg("memstat").arg(format!("--db={}", data.display()));
+        // Another test's child may hold what was just written for a moment.
+        let is_busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
+        let mut output = command.output();
+        while output.as_ref().is_err_and(is_busy) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            output = command.output();
+        }
+        let output = output.unwrap();
         let shown = text(&output.stdout);
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(shown.contains("\nUNKNOWN whether cached twice"), "{shown}");

@@ -29,9 +29,9 @@ pub const ROWS: u64 = 20;
 pub struct Manner {
     /// Responses after which an answer pauses until [`Server::restart`].
     pub pauses_after: Option<usize>,
-    /// Whether it never declares that an answer is complete.
+    /// True if it never declares that an answer is complete.
     pub never_complete: bool,
-    /// Whether responses have no numbers.
+    /// True if responses have no numbers.
     pub no_numbers: bool,
     /// The only token that it takes.
     pub token: Option<&'static str>,

@@ -81,7 +81,7 @@ mod tests {
             (18, 0x0900_0002, ("Timeout", Some("PgSleep"))),
             (15, 0x0400_0000, ("BufferPin", Some("BufferPin"))),
             (15, 0x0100_0001, ("LWLock", Some("ShmemIndex"))),
-            // A number that is nobody's, an extension's, a class that there is not, a version that is not known.
+            // A number that no event has, an extension's, a class that there is not, a version that is not known.
             (15, 0x0100_0000, ("LWLock", None)),
             (17, 0x0700_0001, ("Extension", None)),
             (15, 0x7700_0001, ("", None)),

@@ -16,7 +16,7 @@ use super::{
     program::Program,
 };
 
-/// The most processes that are read: more means that something else stands there.
+/// The most processes that are read: more means that something else is there.
 const MOST: u32 = 100_000;
 /// How often a process that moves on is read again.
 const TRIES: u32 = 3;
@@ -35,7 +35,7 @@ pub enum MemoryError {
         /// Why.
         source: io::Error,
     },
-    /// What stands there is not what was expected.
+    /// What is there is not what was expected.
     #[error("{0}")]
     Unknown(String),
 }
@@ -45,7 +45,7 @@ pub enum MemoryError {
 pub struct Backend {
     /// Its number.
     pub pid: u32,
-    /// What it waits for; 0: nothing.
+    /// Wait event; 0: none.
     pub word: u32,
     /// The oldest transaction that it sees; 0: none.
     pub xmin: u32,
@@ -115,7 +115,7 @@ impl Image {
     /// Finds the shared memory of the server whose first process is `pid`.
     ///
     /// # Errors
-    /// When memory may not be read, or what stands there is not as expected.
+    /// When memory may not be read, or what is there is not as expected.
     pub fn open(pid: u32, program: Program, layout: &'static Layout) -> Result<Image, MemoryError> {
         let mut image = Image {
             pid,
@@ -285,7 +285,7 @@ impl Image {
         self.next
     }
 
-    /// Tells the names of the applications of processes, one after the other, and keeps those processes that are wanted.
+    /// Gives the names of the applications of processes, one after the other, and keeps those processes that are wanted.
     ///
     /// # Errors
     /// When memory may not be read any more.
@@ -320,12 +320,12 @@ impl Image {
     }
 }
 
-/// What stands before the first NUL.
+/// What comes before the first NUL.
 fn ended(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())]
 }
 
-/// What a status says.
+/// What a status holds.
 fn backend(of: &[u8]) -> Backend {
     let time = |at| u64_at(of, at).cast_signed();
     Backend {

@@ -6,7 +6,7 @@ pub mod status {
     pub const CHANGES: usize = 0;
     /// The process.
     pub const PID: usize = 4;
-    /// What kind of process.
+    /// Offset of the backend type.
     pub const KIND: usize = 8;
     /// When the session, its transaction and its statement began, and when its state changed last.
     pub const BEGUN: usize = 16;
@@ -38,7 +38,7 @@ pub mod status {
 pub mod proc {
     /// The oldest transaction that it sees.
     pub const XMIN: usize = 56;
-    /// What it waits for.
+    /// Offset of the wait event.
     pub const WAIT: usize = 712;
     /// From the end: the process that leads a parallel query.
     pub const LEADER_FROM_END: usize = 40;
@@ -48,7 +48,7 @@ pub mod proc {
 pub mod header {
     /// Where the processes are.
     pub const PROCS: usize = 0;
-    /// How many there may be.
+    /// Maximum number.
     pub const COUNT: usize = 32;
     /// Bytes up to here are read.
     pub const LENGTH: usize = 40;
@@ -60,7 +60,7 @@ pub const NEXT_XID: u64 = 8;
 /// Bytes of an application's name.
 pub const APPLICATION_LENGTH: usize = 64;
 
-/// What differs between versions.
+/// Offsets that differ between versions.
 #[derive(Debug)]
 pub struct Layout {
     /// Major version.

@@ -59,7 +59,7 @@ pub struct Names<'a> {
     pub users: &'a FxHashMap<String, String>,
 }
 
-/// What a look did not know.
+/// Values that a sample of shared memory did not yield.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unknown {
     /// A database or a user has a number that is new.
@@ -81,7 +81,7 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// Finds the memory of a server, and proves that it says what the server says. None where that runs on another host.
+    /// Finds the memory of a server, and proves that it holds what the server reports. None where that runs on another host.
     ///
     /// # Errors
     /// When it runs here, and its memory may not be read or is not as expected; or when the connection is lost.
@@ -123,7 +123,7 @@ impl Looker {
         proof::prove(&mut self.image, &mut self.events, client)
     }
 
-    /// Adds the sessions that are not idle; what they execute is to be told by [`Looker::text`].
+    /// Adds the sessions that are not idle; what they execute is known by [`Looker::text`].
     ///
     /// # Errors
     /// When memory is not what it has to be, or the connection is lost.
@@ -181,7 +181,7 @@ impl Looker {
         Ok(unknown)
     }
 
-    /// Whether the server may be asked for something now: not more often than each second.
+    /// Returns true if the server may be asked for something now: not more often than each second.
     pub fn may_ask(&mut self) -> bool {
         let may = self.asked.is_none_or(|asked| asked.elapsed() >= ASKS);
         if may {

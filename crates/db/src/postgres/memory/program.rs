@@ -86,7 +86,7 @@ impl Program {
         })
     }
 
-    /// As [`Program::of`], where the version is not known: by what the program says of itself.
+    /// As [`Program::of`], where the version is not known: by what the program reports of itself.
     ///
     /// # Errors
     /// As [`Program::of`], and when the version is not one of those that are known.
@@ -105,10 +105,10 @@ impl Program {
     }
 }
 
-/// What stands in a program before its version.
+/// What a program has before its version.
 const SAYS: &[u8] = b"postgres (PostgreSQL) ";
 
-/// The major version that a program says it is, as with `--version`.
+/// The major version that a program reports, as with `--version`.
 fn major_of(bytes: &[u8]) -> Option<u32> {
     for at in memchr::memmem::find_iter(bytes, SAYS) {
         let rest = &bytes[at + SAYS.len()..];

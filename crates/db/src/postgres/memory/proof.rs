@@ -1,4 +1,4 @@
-//! Whether memory says what the server says: a session that does the same before and after the server is asked must be the same in
+//! Whether memory holds what the server reports: a session that does the same before and after the server is asked must be the same in
 //! its answer. One that moves on proves nothing, so that our own session is among those that are compared.
 
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const ASKED: &str = "pid, backend_type, coalesce(state, ''), coalesce(wait_event
     coalesce((extract(epoch FROM backend_start - '2000-01-01 00:00:00+00') * 1000000)::int8, 0), \
     application_name, pid = pg_backend_pid() FROM pg_stat_get_activity(NULL) WHERE pid IS NOT NULL ORDER BY pid LIMIT 1000";
 
-/// What the server said of a session.
+/// What the server reported of a session.
 struct Said {
     kind: String,
     state: String,
@@ -89,7 +89,7 @@ pub fn prove(image: &mut Image, events: &mut Events, client: &mut Client) -> Res
         }
         expect("the application", applications.get(&now.pid).map_or("", String::as_str), &said.application);
         if let Some(differs) = differs {
-            return Err(MemoryError::Unknown(format!("{differs} as the server says it")).into());
+            return Err(MemoryError::Unknown(format!("{differs} as the server reports it")).into());
         }
     }
     if !has_own {

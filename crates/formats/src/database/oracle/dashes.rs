@@ -59,6 +59,12 @@ impl Columns {
         self.slice(line, column).trim()
     }
 
+    /// Whether a word of `line` lies across the end of a column: the line is not set as the rule has it.
+    pub(super) fn cut_a_word(&self, line: &str) -> bool {
+        let is_word = |at: usize| line.as_bytes().get(at).is_some_and(|byte| !byte.is_ascii_whitespace());
+        self.spans.iter().rev().skip(1).any(|(_, end)| end.checked_sub(1).is_some_and(is_word) && is_word(*end))
+    }
+
     fn slice<'a>(&self, line: &'a str, column: usize) -> &'a str {
         let Some((begin, end)) = self.spans.get(column) else { return "" };
         let before = column.checked_sub(1).and_then(|c| self.spans.get(c)).map_or(0, |(_, end)| *end);
@@ -81,5 +87,9 @@ mod tests {
         assert_eq!(columns.cell("log file      1,234 User I/O", 1), "1,234");
         assert_eq!(columns.cell("log file      1,234 User I/O", 2), "User I/O");
         assert_eq!(columns.cell("CPU", 1), "");
+        assert!(
+            !columns.cut_a_word("log file      1,234 User I/O") && !columns.cut_a_word("log file 12,345,678 User I/O")
+        );
+        assert!(columns.cut_a_word("log file         1,234 User I/O") && !columns.cut_a_word("CPU"));
     }
 }

@@ -28,12 +28,14 @@ struct Event {
 pub(super) struct Top {
     mean: bool,
     class: bool,
+    /// Times are hundredths of a second.
+    centi: bool,
 }
 
 impl Top {
     /// Reads the words of all lines of the header.
     pub(super) fn new(header: &str) -> Top {
-        Top { mean: header.contains("(ms)"), class: header.contains("Class") }
+        Top { mean: header.contains("(ms)"), class: header.contains("Class"), centi: header.contains("(cs)") }
     }
 
     /// An event by its words: a name, numbers, and perhaps a class.
@@ -57,6 +59,7 @@ impl Top {
             return None;
         }
         let name = words.get(..begin)?.join(" ");
+        let time_s = if self.centi { time_s / 100.0 } else { time_s };
         let class = Some(class).filter(|class| !class.is_empty());
         Some(Event { name, class, waits, time_s: Some(time_s), mean_ms, share: Some(share) })
     }
@@ -69,11 +72,14 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// A row of the list of top events.
-    pub(super) fn top(&mut self, columns: &Columns, line: &str) {
-        if let Some(event) = event(columns, line) {
-            self.add(event);
+    /// A row of the list of top events. One that is not set as the rule above has it is read by its words; false when it cannot be.
+    pub(super) fn top(&mut self, columns: &Columns, top: Option<&Top>, line: &str) -> bool {
+        let set = event(columns, line).filter(|event| event.time_s.is_some() && !columns.cut_a_word(line));
+        match set.or_else(|| top?.event(line)) {
+            Some(event) => self.add(event),
+            None => return !columns.cut_a_word(line),
         }
+        true
     }
 
     /// A row of the list of top events, whose columns are known by its words only; false when it is none.

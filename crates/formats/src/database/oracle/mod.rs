@@ -25,7 +25,7 @@ use dashes::{Columns, is_rule};
 use events::{Events, Top};
 use statements::Statements;
 
-/// What this file reads.
+/// Importer for Oracle Statspack and AWR reports as text.
 pub static FORMAT: Format = Format {
     name: "oracle",
     summary: "Oracle Statspack and AWR reports as text",
@@ -193,7 +193,11 @@ impl Reader {
             }
             (section, Some(columns)) => match section {
                 Section::Header => sections::header(&mut self.report, columns, line, out),
-                Section::TopEvents => self.events.top(columns, line),
+                Section::TopEvents => {
+                    if !self.events.top(columns, self.top.as_ref(), line) {
+                        out.unknown(number, line, "its figures are not below the titles");
+                    }
+                }
                 Section::Foreground => self.events.foreground(columns, line),
                 Section::Background => self.events.background(columns, line),
                 Section::Sql => self.statements.line(columns, line),
@@ -351,7 +355,28 @@ Event Waits Time (s) Ela Time
 CPU time 5,711 46.71
 db file sequential read 1,012,345 3,456 28.27
 ";
+        // As it is posted: the figures are not where the rule has its columns.
+        let moved = "\
+Top 5 Timed Events                                         Avg %Total
+~~~~~~~~~~~~~~~~~~                                        wait   Call
+Event                                            Waits    Time (s)   (ms)   Time Wait Class
+------------------------------ ------------ ----------- ------ ------ ----------
+CPU time                                         8,231          62.3
+db file sequential read              1,203,456       3,900      3   29.5   User I/O
+log file sync                          300,123         512      2    3.9     Commit
+";
         for (text, wanted) in [
+            (
+                moved,
+                &[
+                    "wait_time\tevent=CPU time\t8231\ts",
+                    "event_time_share\tevent=CPU time\t62.3\t%",
+                    "wait_count\tevent=db file sequential read\t1203456",
+                    "wait_time\tevent=db file sequential read\t3900\ts",
+                    "wait_count\tevent=log file sync\t300123",
+                    "event_time_share\tevent=log file sync\t3.9\t%",
+                ][..],
+            ),
             (
                 aligned.as_str(),
                 &[
@@ -360,7 +385,7 @@ db file sequential read 1,012,345 3,456 28.27
                     "event_time_share\tevent=gc cr block 2-way\t46\t%",
                     "wait_time\tevent=CPU time\t61234\ts",
                     "event_time_share\tevent=CPU time\t39.5\t%",
-                ][..],
+                ],
             ),
             (
                 words,

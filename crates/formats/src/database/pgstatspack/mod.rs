@@ -17,7 +17,7 @@ use super::psql::{self, Line};
 use crate::{Clock, Family, Format, Head, Input, Join, Out, Relative, Sure, civil_date, civil_time};
 use sections::Section;
 
-/// What this file reads.
+/// Importer for pgstatspack and pgstatspack2.
 pub static FORMAT: Format = Format {
     name: "pgstatspack",
     summary: "pgstatspack and pgstatspack2: report of two snapshots of PostgreSQL's statistics",

@@ -1,5 +1,6 @@
 //! Lines of the text log: a prefix that every server sets for itself, a severity, and the message.
 
+use fenxi_model::Micros;
 use jiff::civil::DateTime;
 
 use super::{
@@ -23,22 +24,37 @@ const MAX_TEXT: usize = 64 << 10;
 /// A line that begins a report or a part of it.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
-    when: DateTime,
-    zone: &'a str,
-    pid: Option<i64>,
+    /// The time in the prefix, and its zone.
+    pub(super) when: Option<(DateTime, &'a str)>,
+    pub(super) pid: Option<i64>,
     user: &'a str,
     database: &'a str,
     /// The severity or the part in English.
-    kind: &'a str,
+    pub(super) kind: &'a str,
     /// Whether the log is in another language, by this word.
     foreign: bool,
-    text: &'a str,
+    pub(super) text: &'a str,
 }
 
 impl Line<'_> {
     /// Whether a report begins with it.
     pub(super) fn is_primary(&self) -> bool {
         PRIMARY.contains(&self.kind)
+    }
+
+    /// The report that begins with it.
+    pub(super) fn entry(&self, number: u64, t: Option<Micros>) -> Entry {
+        Entry {
+            line: number,
+            t,
+            pid: self.pid,
+            user: self.user.to_owned(),
+            database: self.database.to_owned(),
+            severity: self.kind.to_owned(),
+            foreign: self.foreign,
+            message: self.text.to_owned(),
+            ..Entry::default()
+        }
     }
 
     /// How sure it is that a PostgreSQL server wrote it.
@@ -55,8 +71,16 @@ impl Line<'_> {
 
 /// Reads a line; None when it has no time or no severity behind it.
 pub(super) fn line(line: &str) -> Option<Line<'_>> {
+    report(line).filter(|line| line.when.is_some())
+}
+
+/// Reads a line that may have no time; None when it has no severity.
+pub(super) fn report(line: &str) -> Option<Line<'_>> {
     let (prefix, kind, foreign, text) = parts(line)?;
-    let (before, when, zone, rest) = time(prefix)?;
+    let (before, when, rest) = match time(prefix) {
+        Some((before, when, zone, rest)) => (before, Some((when, zone)), rest),
+        None => ("", None, prefix),
+    };
     // pgpool's log has the same severities.
     if rest.contains(": pid ") {
         return None;
@@ -72,7 +96,7 @@ pub(super) fn line(line: &str) -> Option<Line<'_>> {
         (user, database) = at.unzip();
     }
     let [user, database] = [user, database].map(|name| name.filter(|name| !is_unknown(name)).unwrap_or(""));
-    Some(Line { when, zone, pid: pid(rest), user, database, kind, foreign, text })
+    Some(Line { when, pid: pid(rest), user, database, kind, foreign, text })
 }
 
 /// Cuts the line at its severity, which two blanks follow: what is before, the severity in English, whether it was in another
@@ -151,7 +175,8 @@ pub(super) fn read(input: &mut Input<'_>, times: &mut Times, log: &mut Log, out:
                 if let Some(entry) = entry.take() {
                     log.entry(entry, out);
                 }
-                entry = Some(begun(&line, number, times, out));
+                let t = line.when.map(|(when, zone)| times.moment(when, zone, out));
+                entry = Some(line.entry(number, t));
                 part.clear();
             }
             Some(line) => match &mut entry {
@@ -176,22 +201,8 @@ pub(super) fn read(input: &mut Input<'_>, times: &mut Times, log: &mut Log, out:
     }
 }
 
-fn begun(line: &Line<'_>, number: u64, times: &mut Times, out: &mut Out<'_>) -> Entry {
-    Entry {
-        line: number,
-        t: Some(times.moment(line.when, line.zone, out)),
-        pid: line.pid,
-        user: line.user.to_owned(),
-        database: line.database.to_owned(),
-        severity: line.kind.to_owned(),
-        foreign: line.foreign,
-        message: line.text.to_owned(),
-        ..Entry::default()
-    }
-}
-
 /// Adds text to a part of a report; of the other parts nothing is wanted.
-fn add(entry: &mut Entry, part: &str, text: &str) {
+pub(super) fn add(entry: &mut Entry, part: &str, text: &str) {
     let into = match part {
         "" => &mut entry.message,
         "DETAIL" => &mut entry.detail,

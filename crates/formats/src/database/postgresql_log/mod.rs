@@ -1,4 +1,5 @@
-//! The log of a PostgreSQL server: as text with any usual `log_line_prefix`, `csvlog` and `jsonlog`.
+//! The log of a PostgreSQL server: as text with any usual `log_line_prefix`, in a system log or that of a
+//! cloud, `csvlog` and `jsonlog`.
 //!
 //! Durations of statements are added up by digest over the whole log. A server logs those above `log_min_duration_statement`,
 //! so that rates and means are of the statements logged, not of all. Of the extended protocol, `execute` is the execution;
@@ -7,6 +8,7 @@
 //! (`lc_messages`) severities, statements, durations, temporary files and deadlocks are read; other messages are kept in their
 //! own words, without what they quote.
 
+mod chunks;
 mod line;
 mod message;
 mod records;
@@ -21,10 +23,10 @@ use message::Log;
 
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, zone_named};
 
-/// What this file reads.
+/// Importer for log of a PostgreSQL server.
 pub static FORMAT: Format = Format {
     name: "postgresql-log",
-    summary: "log of a PostgreSQL server: stderr with a prefix, csvlog, jsonlog",
+    summary: "log of a PostgreSQL server: stderr with a prefix, syslog, csvlog, jsonlog, CloudNativePG, Cloud SQL",
     family: Family::Database,
     tables: &[&db::TABLE, &db_statement::TABLE, &db_plan::TABLE, &histogram::TABLE],
     example: "\
@@ -55,11 +57,15 @@ struct Entry {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let first = head.first();
-    if records::is_csv(first) || records::is_json(first) {
+    if records::is_csv(first) || records::is_json(first) || is_within(head) || chunks::within(head).is_some() {
         return Sure::Certain;
     }
     // Text may begin with what another program wrote. Errors alone could be of another program, whose lines look alike.
     head.lines().take(60).filter_map(line::line).map(|line| line.sure()).max().unwrap_or(Sure::No)
+}
+
+fn is_within(head: &Head<'_>) -> bool {
+    head.first().starts_with('{') && head.any(records::is_within)
 }
 
 /// Parses the times of lines, each followed by its zone.
@@ -82,13 +88,17 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut times = Times { clock: Clock::new(out.hints()), zone: String::new() };
     let mut log = Log::new();
     let head = input.head();
-    let first = Head { text: &head }.first();
-    let (csv, json) = (records::is_csv(first), records::is_json(first));
+    let head_of = Head { text: &head };
+    let first = head_of.first();
+    let (csv, json) = (records::is_csv(first), records::is_json(first) || is_within(&head_of));
+    let within = if csv || json { None } else { chunks::within(&head_of) };
     drop(head);
     if csv {
         records::read_csv(input, &mut times, &mut log, out);
     } else if json {
         records::read_json(input, &mut times, &mut log, out);
+    } else if let Some(within) = within {
+        chunks::read(within, input, &mut times, &mut log, out);
     } else {
         line::read(input, &mut times, &mut log, out);
     }
@@ -116,6 +126,32 @@ mod tests {
         };
         assert_eq!(rows("csvlog.csv"), rows("jsonlog.json"));
         assert_eq!(rows("csvlog.csv"), rows("milliseconds.log"));
+    }
+
+    #[test]
+    fn records_in_quotes_are_read() {
+        let text = "\"2026-11-23 04:23:02.460 UTC\",\"app\",\"shop\",4711,\"192.0.2.10:54321\",00000001.000003e9,1,\"SELECT\",\
+                    \"2026-11-23 04:00:00 UTC\",1/1,0,LOG,00000,\"duration: 20.000 ms  statement: select 1\",,,,,,,,,\"app\",\"client backend\",0\n";
+        assert_eq!(crate::detect(&crate::Head { text }).map(|f| f.name), Some("postgresql-log"));
+        let read = read(&FORMAT, text.as_bytes());
+        assert!(read.text.contains("select ?") && read.tally.notes == 0, "{}", read.text);
+    }
+
+    #[test]
+    fn records_within_json_of_cloudnativepg_are_read() {
+        let record = |message: &str| {
+            format!(
+                "{{\"level\":\"info\",\"ts\":\"2026-11-23T04:23:02Z\",\"logger\":\"postgres\",\"msg\":\"record\",\"logging_pod\":\"shop-1\",\"record\":{{\"log_time\":\"2026-11-23 04:23:02.460 UTC\",\"user_name\":\"app\",\"database_name\":\"shop\",\"process_id\":\"4711\",\"session_id\":\"6b03bfa5.73ef\",\"error_severity\":\"LOG\",\"sql_state_code\":\"00000\",\"message\":\"{message}\",\"backend_type\":\"client backend\"}}}}\n"
+            )
+        };
+        let text = "{\"level\":\"info\",\"ts\":\"2026-11-23T04:23:01Z\",\"logger\":\"instance-manager\",\"msg\":\"Starting\"}\n".to_owned()
+            + &record("duration: 20.000 ms  statement: select 1")
+            + &record("duration: 40.000 ms  statement: select 1");
+        assert_eq!(crate::detect(&crate::Head { text: &text }).map(|f| f.name), Some("postgresql-log"));
+        let read = read(&FORMAT, text.as_bytes());
+        assert!(read.text.contains("# db_statement") && read.text.contains("select ?"), "{}", read.text);
+        assert!(read.text.contains("Starting") && read.text.contains("\tshop\t"), "{}", read.text);
+        assert_eq!(read.tally.notes, 0, "{}", read.text);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::generic::{
     when::When,
 };
 
-/// Rows at the beginning that tell what the columns are.
+/// Header rows at the beginning, which define the columns.
 const SAMPLE: usize = 100;
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -101,7 +101,7 @@ const MEASURES: &[&str] = &[
     "writes",
 ];
 
-/// What the beginning of a file tells.
+/// Dialect that the beginning of a file shows.
 #[derive(Debug)]
 pub(super) struct Dialect {
     pub(super) separator: u8,
@@ -118,7 +118,7 @@ impl Dialect {
         if self.separator == b',' { Decimal::Point } else { Decimal::Either }
     }
 
-    /// Whether the header's cells can be names: words of their own, none of them twice.
+    /// Whether the header's cells can be names: separate words, none of them twice.
     pub(super) fn names_columns(&self) -> bool {
         let mut names: Vec<&str> = self.names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
         let all = names.len();
@@ -145,7 +145,7 @@ impl Dialect {
         numeric >= if time.is_some() || by_name { 1 } else { 2 }
     }
 
-    /// Whether most columns of numbers are called as measurements are: without times nothing else tells a table of them from any.
+    /// Whether most columns of numbers are called as measurements are: without times nothing else distinguishes a table of them from any.
     fn names_measures(&self) -> bool {
         let cells = |place: usize| self.sample.iter().filter_map(move |row| row.get(place)).map(String::as_str);
         let numeric = (0..self.names.len()).filter(|place| is_numeric(cells(*place), self.decimal()));
@@ -181,7 +181,12 @@ pub(super) fn dialect(head: &str, mapping: &Mapping) -> Option<Dialect> {
     let text = head.split_inclusive('\n').skip(skip).collect::<String>();
     let separator = match mapping.separator() {
         Some(separator) => separator,
-        None => SEPARATORS.into_iter().max_by_key(|s| (score(&text, *s), std::cmp::Reverse(*s)))?,
+        None => {
+            // Only what the first row has can make columns of it; within quotes that may be several lines.
+            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+            let may = |s: &u8| first.contains('"') || first.as_bytes().contains(s);
+            SEPARATORS.into_iter().filter(may).max_by_key(|s| (score(&text, *s), std::cmp::Reverse(*s)))?
+        }
     };
     let mut rows = sample(&text, separator);
     let first = rows.first()?.clone();

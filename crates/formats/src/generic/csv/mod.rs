@@ -17,10 +17,10 @@ use super::{
 use crate::{Family, Format, Head, Input, Out, Sure};
 use dialect::{Dialect, builder, dialect, is_numeric, unquoted};
 
-/// What this file reads.
+/// Importer for CSV and TSV.
 pub static FORMAT: Format = Format {
     name: "csv",
-    summary: "comma, semicolon, tab or bar separated values; a mapping file defines the columns",
+    summary: "CSV and TSV: comma, semicolon, tab or pipe separated values; a mapping file defines the columns",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: "\

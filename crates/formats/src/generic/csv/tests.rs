@@ -109,12 +109,12 @@ fn the_example_of_the_documentation_is_right() {
 fn what_is_wrong_in_a_mapping_is_said() {
     let text = "a,b\n1,2\n3,4\n";
     for (mapping, words) in [
-        ("colour = 1", "left out: unknown field `colour`"),
+        ("colour = 1", "left out: line 1: a mapping has no key `colour`"),
         ("[[value]]\ncolumn = 'a'\ntable = 'disc'\nto = 'x'", "no table `disc`; did you mean `disk`?"),
-        ("[[value]]\ncolumn = 'a'\ntable = 'disk'\nto = 'red_bytes_per_s'", "did you mean `read_bytes_per_s`?"),
+        ("[[value]]\ncolumn = 'a'\ntable = 'disk'\nto = 'red_bytes_per_s'", "did you mean `read_bytes_per_s`"),
         ("[[value]]\ncolumn = 'a'\ntable = 'disk'", "belong together"),
         ("[time]\ncolumn = 'when'", "no column that the mapping file names for the time"),
-        ("[time]\ncolumn = 'a'\nzone = 'Nowhere/Else'", "unknown time zone `Nowhere/Else`"),
+        ("[time]\ncolumn = 'a'\nzone = 'Nowhere/Else'", "line 3: `Nowhere/Else` is no time zone"),
     ] {
         let read = mapped(mapping, text);
         assert!(read.contains(words), "{mapping}: {read}");

@@ -12,7 +12,7 @@ use crate::generic::labels::Labels;
 pub struct Column {
     /// Its place in the file.
     pub place: usize,
-    /// What it is.
+    /// Role of the column.
     pub kind: Kind,
     /// The metric's name, or the label's.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Column {
     pub unit: String,
 }
 
-/// What a column is.
+/// Role of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// The moment of a row, in so many parts of a second since 1970.
@@ -35,12 +35,12 @@ pub enum Kind {
     Counter,
 }
 
-/// What is read of a file.
+/// Columns of a file that are read.
 #[derive(Debug, Default, PartialEq)]
 pub struct Columns {
     /// The columns.
     pub columns: Vec<Column>,
-    /// What is not read, and why.
+    /// Columns that are not read, with the reason.
     pub unread: Vec<String>,
 }
 

@@ -22,10 +22,10 @@ use self::columns::{Column, Kind, plan};
 use super::labels::Labels;
 use crate::{Family, Format, Head, Input, Out, Sure, linux::counters::Counters};
 
-/// What this file reads.
+/// Importer for Parquet time series of Rezolus and others.
 pub static FORMAT: Format = Format {
     name: "parquet",
-    summary: "Parquet of Rezolus and others: a column of times, labels and numbers",
+    summary: "Parquet time series of Rezolus and others: a column of times, labels and numbers",
     family: Family::Generic,
     tables: &[],
     example: "PAR1",

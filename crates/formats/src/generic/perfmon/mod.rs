@@ -18,7 +18,7 @@ use self::known::{Make, find, unit};
 use super::{csv as csv_table, labels::Labels};
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, civil_date, civil_time, number};
 
-/// What this file reads.
+/// Importer for performance counters of Windows as CSV or TSV (typeperf, logman, relog), and esxtop -b.
 pub static FORMAT: Format = Format {
     name: "perfmon",
     summary: "performance counters of Windows as CSV or TSV (typeperf, logman, relog), and esxtop -b",

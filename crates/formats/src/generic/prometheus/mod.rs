@@ -19,7 +19,7 @@ use crate::{Family, Format, Head, Input, Out, Relative, Sure};
 use counters::{Buckets, Counters};
 use line::{Sample, Series, float};
 
-/// What this file reads.
+/// Importer for Prometheus text format and OpenMetrics.
 pub static FORMAT: Format = Format {
     name: "prometheus",
     summary: "Prometheus text format and OpenMetrics: scrapes of exporters, promtool tsdb dump",

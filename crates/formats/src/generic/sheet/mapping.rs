@@ -1,177 +1,73 @@
-//! The mapping file: a few lines of TOML that say which column is what. `docs/import-mapping.md`
-//! describes it.
-
-mod goals;
+//! Which column of a sheet is what: `[columns]`, in the words of a format's description, with what else a sheet needs.
+//! `docs/import-mapping.md` describes the file.
+//!
+//! `[[value]]`, `labels`, `host`, `name`, `ignore` and the column of `[time]` are older words for the same.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fenxi_model::{TABLES, near};
+use fenxi_model::Type;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
+use toml::{Spanned, de::DeValue};
 
-use self::goals::Columns;
-use super::{Decimal, Place, Role, Target};
+use super::{
+    Decimal, Place, Role, Target,
+    recognise::{KEYS, Recognise},
+};
 use crate::{
     Out,
     generic::{labels::unit_of, when::When},
+    own::{Goal, Keys, Per, Source, Wrong, place_of},
 };
 
-/// The longest name that is looked for in a mapping.
-const LONGEST: usize = 300;
+const TOP: &[&str] = &[
+    "summary",
+    "recognise",
+    "separator",
+    "decimal",
+    "skip",
+    "columns",
+    "time",
+    "host",
+    "name",
+    "labels",
+    "ignore",
+    "others",
+    "set",
+    "value",
+];
+const OF_TIME: &[&str] = &["column", "format", "zone", "interval", "interval_s"];
+const OF_COLUMN: &[&str] = &["to", "set"];
+const OF_VALUE: &[&str] =
+    &["column", "table", "to", "metric", "unit", "scale", "offset", "counter", "cumulative", "amount", "set"];
 
-/// A mapping file as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    separator: Option<String>,
-    decimal: Option<String>,
-    skip: usize,
-    columns: Columns,
-    time: Option<Time>,
-    host: Option<String>,
-    name: Option<String>,
-    labels: LabelColumns,
-    ignore: Vec<String>,
-    others: Others,
-    /// Labels that every row has.
-    set: BTreeMap<String, String>,
-    value: Vec<Value>,
-    shipped: Option<Header>,
-}
+/// Labels of rows, by name.
+type Set = BTreeMap<String, String>;
 
-/// A shipped mapping's description.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Header {
-    /// Whose columns they are.
-    pub(super) title: String,
-    /// Columns that only such a file has.
-    pub(super) known: Vec<String>,
-    /// How many of these must be there.
-    pub(super) enough: usize,
-    /// What monitors write before the names.
-    #[serde(default)]
-    pub(super) prefixes: Vec<String>,
-    /// Whether the names are the same in small letters.
-    #[serde(default)]
-    pub(super) any_case: bool,
-}
-
-impl Header {
-    /// `name` without what a monitor writes before it and, where case does not matter, in small letters.
-    fn plain(&self, name: &str) -> String {
-        let bare = self.prefixes.iter().find_map(|prefix| {
-            let start = name.get(..prefix.len())?;
-            start.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])
-        });
-        let bare = bare.unwrap_or(name);
-        if self.any_case { bare.to_ascii_lowercase() } else { bare.to_owned() }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Time {
-    column: Option<OneOrMore>,
-    #[serde(default)]
-    format: Option<String>,
-    #[serde(default)]
-    zone: Option<String>,
-    #[serde(default)]
-    interval_s: Option<f64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum OneOrMore {
-    One(String),
-    More(Vec<String>),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum LabelColumns {
-    List(Vec<String>),
-    Renamed(BTreeMap<String, String>),
-}
-
-impl Default for LabelColumns {
-    fn default() -> LabelColumns {
-        LabelColumns::List(Vec::new())
-    }
-}
-
-#[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Others {
-    #[default]
-    Metric,
-    Ignore,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Value {
-    column: String,
-    table: Option<String>,
-    to: Option<String>,
-    metric: Option<String>,
-    unit: Option<String>,
-    #[serde(default = "one")]
-    scale: f64,
-    #[serde(default)]
-    offset: f64,
-    #[serde(default, alias = "cumulative")]
-    counter: Counter,
-    /// Whether a value is the amount of its interval.
-    #[serde(default)]
-    amount: bool,
-    #[serde(default)]
-    set: BTreeMap<String, String>,
-}
-
-/// Whether a column's values only grow.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(from = "Told")]
-pub(super) enum Counter {
-    #[default]
-    No,
-    Yes,
-    /// As its first values show.
-    Auto,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Told {
-    Is(bool),
-    Auto(#[allow(dead_code, reason = "any word means that the values decide")] String),
-}
-
-impl From<Told> for Counter {
-    fn from(told: Told) -> Counter {
-        match told {
-            Told::Is(false) => Counter::No,
-            Told::Is(true) => Counter::Yes,
-            Told::Auto(_) => Counter::Auto,
-        }
-    }
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-/// The mapping, as far as it makes sense.
+/// A mapping, as far as it makes sense.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Mapping {
-    file: Arc<File>,
-    zone: Option<TimeZone>,
-    values: Vec<(String, Target)>,
-    /// What columns are that are said in the words of descriptions.
-    roles: Vec<(String, Role)>,
+    rules: Arc<Rules>,
     /// Shipped mappings of columns that this one leaves open.
     further: Vec<Mapping>,
+}
+
+#[derive(Debug, Default)]
+struct Rules {
+    summary: String,
+    recognise: Recognise,
+    separator: Option<u8>,
+    decimal: Option<Decimal>,
+    skip: usize,
+    /// The columns of a file without a header.
+    names: Vec<String>,
+    when: Option<When>,
+    zone: Option<TimeZone>,
+    interval_s: Option<f64>,
+    /// What columns are, whose names may have placeholders: by `[columns]`, and by the older words.
+    columns: Vec<(String, Role)>,
+    older: Vec<(String, Role)>,
+    /// Whether columns that are not named are dropped.
+    only: bool,
 }
 
 impl Mapping {
@@ -185,98 +81,52 @@ impl Mapping {
 
     /// Reads the text of a mapping file, and reports what is wrong in it.
     pub(super) fn read(text: &str) -> (Mapping, Vec<String>) {
+        let source = Source { file: "mapping", text };
         let mut wrong = Vec::new();
-        let file: File = match toml::from_str(text) {
-            Ok(file) => file,
-            Err(error) => {
-                let why = format!("the mapping file cannot be read and is left out: {}", error.message());
-                return (Mapping::default(), vec![why]);
+        let read = source
+            .parse()
+            .and_then(|document| Rules::read(Keys::new(source, document.get_ref(), 0, "a mapping", TOP)?, &mut wrong));
+        match read {
+            Ok(rules) => {
+                let mapping = Mapping { rules: Arc::new(rules), further: Vec::new() };
+                (mapping, wrong.iter().map(|why| format!("the mapping file, {}", told(why))).collect())
             }
-        };
-        let zone = file.time.as_ref().and_then(|t| t.zone.as_ref()).and_then(|name| {
-            let zone = if name == "UTC" { Some(TimeZone::UTC) } else { TimeZone::get(name).ok() };
-            if zone.is_none() {
-                wrong.push(format!("the mapping file names an unknown time zone `{name}`"));
-            }
-            zone
-        });
-        let mut values = Vec::new();
-        for value in &file.value {
-            match target(value, &file.set) {
-                Ok(target) => values.push((value.column.clone(), target)),
-                Err(why) => wrong.push(format!("the mapping of column `{}`: {why}", value.column)),
+            Err(why) => {
+                (Mapping::default(), vec![format!("the mapping file cannot be read and is left out: {}", told(&why))])
             }
         }
-        let (roles, not_read) = file.columns.roles(&file.set);
-        wrong.extend(not_read);
-        (Mapping { file: Arc::new(file), zone, values, roles, further: Vec::new() }, wrong)
     }
 
-    /// A shipped mapping's description.
-    pub(super) fn header(&self) -> Option<&Header> {
-        self.file.shipped.as_ref()
+    /// Of a shipped mapping: whose columns they are.
+    pub(super) fn summary(&self) -> &str {
+        &self.rules.summary
     }
 
-    /// The values of the placeholders of `pattern` in `name`, as [`captured`] gives them, or in it as a shipped mapping knows it.
-    pub(super) fn fits(&self, pattern: &str, name: &str) -> Option<Vec<(String, String)>> {
-        let owned = |found: Vec<(&str, &str)>| found.into_iter().map(|(l, v)| (l.to_owned(), v.to_owned())).collect();
-        if let Some(found) = captured(pattern, name) {
-            return Some(owned(found));
-        }
-        let header = self.header().filter(|header| header.any_case || !header.prefixes.is_empty())?;
-        let pattern = if header.any_case { pattern.to_ascii_lowercase() } else { pattern.to_owned() };
-        let plain = header.plain(name);
-        // Labels of a monitor, as `{instance="db1"}`, are no part of the name.
-        let bare = plain.split_once('{').map_or(plain.as_str(), |(bare, _)| bare);
-        captured(&pattern, &plain).or_else(|| captured(&pattern, bare)).map(owned)
+    /// Of a shipped mapping: by what it is recognised.
+    pub(super) fn recognise(&self) -> &Recognise {
+        &self.rules.recognise
     }
 
-    /// The targets of the column called `name`, with what placeholders of the mapping found in it as labels.
-    fn targets(&self, name: &str) -> Vec<Target> {
-        let found = self.values.iter().filter_map(|(pattern, target)| {
-            let captured = if name.len() <= LONGEST { self.fits(pattern, name)? } else { return None };
-            let mut target = target.clone();
-            for (label, value) in captured.into_iter().filter(|(label, _)| label != "*") {
-                target.set.retain(|(known, _)| *known != label);
-                target.set.push((label, value));
-            }
-            Some(target)
-        });
-        found.collect()
+    /// Whether the column called `name` is what the mapping calls `pattern`.
+    pub(super) fn fits(&self, pattern: &str, name: &str) -> bool {
+        self.rules.recognise.fits(pattern, name).is_some()
     }
 
-    /// What the column called `name` is; None when the mapping leaves it open.
-    pub(in super::super) fn role(&self, name: &str) -> Option<Role> {
-        if let Some((_, role)) = self.roles.iter().find(|(column, _)| column == name) {
-            return Some(role.clone());
-        }
-        let file = &self.file;
-        let is = |other: &Option<String>| other.as_deref() == Some(name);
-        let timed = match file.time.as_ref().and_then(|t| t.column.as_ref()) {
-            Some(OneOrMore::One(column)) => column == name,
-            Some(OneOrMore::More(columns)) => columns.iter().any(|c| c == name),
-            None => false,
-        };
-        let label = match &file.labels {
-            LabelColumns::List(names) => names.iter().find(|n| *n == name),
-            LabelColumns::Renamed(names) => names.get(name),
-        };
-        let targets = self.targets(name);
-        if timed {
-            Some(Role::Time)
-        } else if is(&file.host) {
-            Some(Role::Host)
-        } else if is(&file.name) {
-            Some(Role::Name)
-        } else if let Some(label) = label {
-            Some(Role::Label(label.clone()))
-        } else if !targets.is_empty() {
-            Some(Role::Values(targets))
-        } else if file.ignore.iter().any(|i| i == name) || file.others == Others::Ignore {
-            Some(Role::Ignored)
-        } else {
-            self.further.iter().find_map(|mapping| mapping.role(name))
-        }
+    /// Of a shipped mapping: how many of the columns that only such a file has are among `names`.
+    pub(super) fn known_in(&self, names: &[String]) -> usize {
+        self.known().filter(|column| names.iter().any(|name| self.fits(column, name))).count()
+    }
+
+    /// Of a shipped mapping: the columns that only such a file has.
+    pub(super) fn known(&self) -> impl Iterator<Item = &str> {
+        let told = self.rules.recognise.known.iter().map(String::as_str);
+        let all = self
+            .rules
+            .columns
+            .iter()
+            .map(|(column, _)| column.as_str())
+            .filter(|_| self.rules.recognise.known.is_empty());
+        told.chain(all)
     }
 
     /// Adds a mapping of columns that this one leaves open.
@@ -284,118 +134,307 @@ impl Mapping {
         self.further.push(further);
     }
 
+    /// What the column called `name` is; None when the mapping leaves it open.
+    pub(in super::super) fn role(&self, name: &str) -> Option<Role> {
+        let rules = &self.rules;
+        let found = rules.role_in(&rules.columns, name).or_else(|| rules.role_in(&rules.older, name));
+        let found = found.or_else(|| rules.only.then_some(Role::Ignored));
+        found.or_else(|| self.further.iter().find_map(|mapping| mapping.role(name)))
+    }
+
     /// Whether the mapping names the columns of time.
     pub(in super::super) fn names_time(&self) -> bool {
-        self.file.time.as_ref().is_some_and(|t| t.column.is_some())
-            || self.roles.iter().any(|(_, role)| matches!(role, Role::Time))
+        self.rules.columns.iter().chain(&self.rules.older).any(|(_, role)| matches!(role, Role::Time))
     }
 
     /// How the time is written, when the mapping defines it.
     pub(in super::super) fn when(&self) -> Option<When> {
-        let format = self.file.time.as_ref()?.format.as_deref()?;
-        Some(When::named(format))
+        self.rules.when.clone()
     }
 
     /// The zone of times that name none.
     pub(in super::super) fn zone(&self) -> Option<TimeZone> {
-        self.zone.clone()
+        self.rules.zone.clone()
     }
 
     /// Seconds between two rows without a time.
     pub(in super::super) fn interval_s(&self) -> Option<f64> {
-        self.file.time.as_ref()?.interval_s.filter(|s| s.is_finite() && *s > 0.0)
+        self.rules.interval_s
     }
 
     /// What separates decimals.
     pub(in super::super) fn decimal(&self) -> Option<Decimal> {
-        match self.file.decimal.as_deref()? {
-            "," => Some(Decimal::Comma),
-            "." => Some(Decimal::Point),
-            _ => None,
-        }
+        self.rules.decimal
     }
 
     /// What separates cells.
     pub(in super::super) fn separator(&self) -> Option<u8> {
-        match self.file.separator.as_deref()? {
-            "tab" => Some(b'\t'),
-            one => one.bytes().next(),
-        }
+        self.rules.separator
     }
 
     /// Lines before the header that are no rows.
     pub(in super::super) fn skip(&self) -> usize {
-        self.file.skip
+        self.rules.skip
     }
 
     /// The names of the columns of a file without a header.
     pub(in super::super) fn columns(&self) -> &[String] {
-        match &self.file.columns {
-            Columns::Named(names) => names,
-            Columns::Goals(_) => &[],
-        }
+        &self.rules.names
     }
 }
 
-/// The values of the placeholders of `pattern` in `name`: `<device> read` finds `sda` in `sda read`. A named one matches something,
-/// `<*>` anything. None where it is another name.
-fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
-    let Some((before, label, rest)) = placeholder(pattern) else {
-        return (pattern == name).then(Vec::new);
-    };
-    let name = name.strip_prefix(before)?;
-    let least = usize::from(label != "*");
-    let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]).filter(|at| *at >= least);
-    // The shortest that lets the rest fit.
-    for end in ends {
-        if let Some(mut found) = captured(rest, &name[end..]) {
-            found.insert(0, (label, &name[..end]));
-            return Some(found);
+fn told(why: &Wrong) -> String {
+    format!("line {}: {}", why.line, why.what)
+}
+
+impl Rules {
+    /// What a column is in a list: the first that names it; values of several are its values together.
+    fn role_in(&self, columns: &[(String, Role)], name: &str) -> Option<Role> {
+        let mut targets = Vec::new();
+        for (pattern, role) in columns {
+            match role {
+                Role::Values(of) => {
+                    let Some(found) = self.recognise.fits(pattern, name) else { continue };
+                    for mut target in of.iter().cloned() {
+                        for (label, value) in found.iter().filter(|(label, _)| *label != "*") {
+                            target.set.retain(|(known, _)| known != label);
+                            target.set.push(((*label).to_owned(), (*value).to_owned()));
+                        }
+                        targets.push(target);
+                    }
+                }
+                other if targets.is_empty() && pattern == name => return Some(other.clone()),
+                _ => {}
+            }
         }
+        (!targets.is_empty()).then_some(Role::Values(targets))
     }
+
+    /// Reads a mapping; what leaves the rest of it usable is put to `wrong`.
+    fn read(keys: Keys<'_, '_>, wrong: &mut Vec<Wrong>) -> Result<Rules, Wrong> {
+        let recognise = keys.table("recognise", "[recognise]", KEYS)?;
+        let mut rules = Rules {
+            summary: keys.text("summary")?.map_or(String::new(), |said| said.text.to_owned()),
+            recognise: recognise.map_or(Ok(Recognise::default()), |of| Recognise::read(&of))?,
+            separator: match keys.text("separator")? {
+                Some(said) if said.text == "tab" => Some(b'\t'),
+                said => said.and_then(|said| said.text.bytes().next()),
+            },
+            decimal: Decimal::read(&keys).unwrap_or_else(|why| none(wrong, why)),
+            skip: keys.number("skip")?.map_or(0, |skip| skip as usize),
+            ..Rules::default()
+        };
+        let set = set(&keys)?;
+        rules.older_words(&keys, &set, wrong)?;
+        if let Some(DeValue::Array(_)) = keys.value("columns").map(Spanned::get_ref) {
+            rules.names = owned(&keys, "columns")?;
+        } else if let Some(columns) = keys.table("columns", "[columns]", &[])? {
+            let mut all: Vec<_> = columns.all().collect();
+            all.sort_by_key(|(column, _)| column.at);
+            for (column, value) in all {
+                match column_role(&columns, column.text, value, &set) {
+                    Ok(role) => rules.columns.push((column.text.to_owned(), role)),
+                    Err(why) => wrong.push(why),
+                }
+            }
+        }
+        Ok(rules)
+    }
+
+    fn older_words(&mut self, keys: &Keys<'_, '_>, set: &Set, wrong: &mut Vec<Wrong>) -> Result<(), Wrong> {
+        if let Some(time) = keys.table("time", "[time]", OF_TIME)? {
+            self.older.extend(owned(&time, "column")?.into_iter().map(|column| (column, Role::Time)));
+            self.when = time.text("format")?.map(|said| When::named(said.text));
+            self.zone = time.zone().unwrap_or_else(|why| none(wrong, why));
+            let interval_s = time.number("interval")?.or(time.number("interval_s")?);
+            self.interval_s = interval_s.filter(|seconds| *seconds > 0.0);
+        }
+        let mut one = |key: &str, role: Role| {
+            keys.text(key).map(|said| self.older.extend(said.map(|said| (said.text.to_owned(), role))))
+        };
+        one("host", Role::Host)?;
+        one("name", Role::Name)?;
+        match keys.value("labels").map(Spanned::get_ref) {
+            Some(DeValue::Table(_)) => {
+                self.older
+                    .extend(pairs(keys, "labels")?.into_iter().map(|(column, label)| (column, Role::Label(label))));
+            }
+            _ => self.older.extend(owned(keys, "labels")?.into_iter().map(|name| (name.clone(), Role::Label(name)))),
+        }
+        for value in keys.tables("value", "[[value]]", OF_VALUE)? {
+            let column = value.needed("column", "\"its header\"")?.text.to_owned();
+            match target(&value, &column, set) {
+                Ok(target) => self.older.push((column, Role::Values(vec![target]))),
+                Err(why) => wrong.push(why),
+            }
+        }
+        self.older.extend(owned(keys, "ignore")?.into_iter().map(|column| (column, Role::Ignored)));
+        self.only = match keys.text("others")? {
+            None => false,
+            Some(said) if said.text == "metric" => false,
+            Some(said) if said.text == "ignore" => true,
+            Some(said) => return Err(keys.source.wrong(said.at, "`others` is \"metric\" or \"ignore\"")),
+        };
+        Ok(())
+    }
+}
+
+fn none<T>(wrong: &mut Vec<Wrong>, why: Wrong) -> Option<T> {
+    wrong.push(why);
     None
 }
 
-/// The first placeholder of a pattern: what is before it, its label, what follows.
-fn placeholder(pattern: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = pattern.split_once('<')?;
-    let (label, rest) = rest.split_once('>')?;
-    let is_name = label == "*" || !label.is_empty() && label.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    is_name.then_some((before, label, rest))
+fn owned(keys: &Keys<'_, '_>, key: &str) -> Result<Vec<String>, Wrong> {
+    Ok(keys.texts(key)?.into_iter().map(|said| said.text.to_owned()).collect())
 }
 
-fn target(value: &Value, set: &BTreeMap<String, String>) -> Result<Target, String> {
-    let place = match (&value.table, &value.to) {
+/// A table of texts.
+fn pairs(keys: &Keys<'_, '_>, key: &'static str) -> Result<Set, Wrong> {
+    let Some(table) = keys.table(key, key, &[])? else { return Ok(Set::new()) };
+    let text = |name: &str| table.text(name).map(|said| said.map_or(String::new(), |said| said.text.to_owned()));
+    table.all().map(|(name, _)| Ok((name.text.to_owned(), text(name.text)?))).collect()
+}
+
+fn set(keys: &Keys<'_, '_>) -> Result<Set, Wrong> {
+    pairs(keys, "set")
+}
+
+/// What a column of `[columns]` is.
+fn column_role(keys: &Keys<'_, '_>, column: &str, value: &Spanned<DeValue<'_>>, common: &Set) -> Result<Role, Wrong> {
+    let wrong = |why: String| keys.source.wrong(value.span().start, format!("column `{column}`: {why}"));
+    match value.get_ref() {
+        DeValue::String(text) => role(column, text, common).map_err(wrong),
+        DeValue::Table(_) => {
+            let Some(of) = keys.table(column, "a column", OF_COLUMN)? else { return Ok(Role::Ignored) };
+            let mut common = common.clone();
+            common.extend(set(&of)?);
+            role(column, of.needed("to", "\"disk.reads_per_s\"")?.text, &common).map_err(wrong)
+        }
+        _ => {
+            Err(keys.wrong_type(column, value, "a text such as \"disk.reads_per_s\", or `{ to = \"…\", set = { … } }`"))
+        }
+    }
+}
+
+fn role(column: &str, text: &str, set: &Set) -> Result<Role, String> {
+    match text {
+        "host" => return Ok(Role::Host),
+        "name" => return Ok(Role::Name),
+        _ => {}
+    }
+    let values = |place: Place, scale: f64, offset: f64, per: Per| {
+        let set = set.iter().map(|(label, value)| (label.clone(), value.clone())).collect();
+        Role::Values(vec![Target { place, scale, offset, per, set }])
+    };
+    Ok(match Goal::of_sheet(text)? {
+        Goal::Column { table, place, scale, offset, per } => values(Place::Column(table, place), scale, offset, per),
+        Goal::Metric { name, unit, scale, per } => {
+            let unit = if unit.is_empty() { unit_of(column) } else { unit };
+            values(Place::Metric { name: name.unwrap_or(column).to_owned(), unit: unit.to_owned() }, scale, 0.0, per)
+        }
+        // Rows of a table take labels as its keys, by the keys' names.
+        Goal::Key { table, place, .. } => Role::Label(table.columns[place].name.to_owned()),
+        Goal::Label(label) => Role::Label(label),
+        Goal::Time => Role::Time,
+        Goal::Skip => Role::Ignored,
+        Goal::Result(_) => return Err("a row is a sample; results are of a format's description".to_owned()),
+    })
+}
+
+/// A column of `[[value]]`.
+fn target(keys: &Keys<'_, '_>, column: &str, common: &Set) -> Result<Target, Wrong> {
+    let wrong = |why: String| keys.source.wrong(keys.at, format!("column `{column}`: {why}"));
+    let text = |key: &str| keys.text(key).map(|said| said.map(|said| said.text));
+    let place = match (text("table")?, text("to")?) {
         (None, None) => {
-            let name = value.metric.as_ref().unwrap_or(&value.column);
-            let unit = value.unit.clone().unwrap_or_else(|| unit_of(&value.column).to_owned());
-            Place::Metric { name: name.clone(), unit }
+            let unit = text("unit")?.unwrap_or_else(|| unit_of(column));
+            Place::Metric { name: text("metric")?.unwrap_or(column).to_owned(), unit: unit.to_owned() }
         }
         (Some(table), Some(to)) => {
-            let Some(found) = TABLES.iter().copied().find(|t| t.name == table) else {
-                let near = near(table, TABLES.iter().map(|t| t.name));
-                return Err(format!("there is no table `{table}`{}", perhaps(&near)));
-            };
-            let Some(place) = found.columns.iter().position(|c| c.name == to) else {
-                let near = near(to, found.columns.iter().map(|c| c.name));
-                return Err(format!("table `{table}` has no column `{to}`{}", perhaps(&near)));
-            };
-            if !matches!(found.columns[place].ty, fenxi_model::Type::F64 | fenxi_model::Type::I64) {
-                return Err(format!("`{table}.{to}` is no number; name it under `labels`"));
+            let (table, place) = place_of(table, to).map_err(wrong)?;
+            if !matches!(table.columns[place].ty, Type::F64 | Type::I64) {
+                return Err(wrong(format!("`{}.{to}` is no number; name it under `labels`", table.name)));
             }
-            Place::Column(found, place)
+            Place::Column(table, place)
         }
-        _ => return Err("`table` and `to` belong together".to_owned()),
+        _ => return Err(wrong("`table` and `to` belong together".to_owned())),
     };
-    let mut set = set.clone();
-    set.extend(value.set.clone());
-    let Value { scale, offset, counter, amount, .. } = *value;
-    Ok(Target { place, scale, offset, counter, amount, set: set.into_iter().collect() })
+    let counter = keys.value("counter").or(keys.value("cumulative")).map(Spanned::get_ref);
+    let per = match counter {
+        Some(DeValue::Boolean(true)) => Per::Total,
+        // With any word the first values decide.
+        Some(DeValue::String(_)) => Per::Shown,
+        _ if keys.flag("amount")? => Per::Interval,
+        _ => Per::Value,
+    };
+    let mut labels = common.clone();
+    labels.extend(set(keys)?);
+    let number = |key: &str, without: f64| keys.number(key).map(|number| number.unwrap_or(without));
+    let (scale, offset) = (number("scale", 1.0)?, number("offset", 0.0)?);
+    Ok(Target { place, scale, offset, per, set: labels.into_iter().collect() })
 }
 
-fn perhaps(near: &[String]) -> String {
-    match near.first() {
-        Some(first) => format!("; did you mean `{first}`?"),
-        None => String::new(),
+#[cfg(test)]
+mod tests {
+    use fenxi_model::Micros;
+
+    use crate::{Hints, fixtures::read_with, format};
+
+    fn read(mapping: &str, text: &str) -> String {
+        let hints = Hints {
+            modified: Micros::parse("2026-01-02T03:04:05"),
+            default_host: "fixture".to_owned(),
+            mapping: Some(mapping.to_owned()),
+            ..Hints::none("file")
+        };
+        read_with(format("csv").unwrap(), text.as_bytes(), hints).text
+    }
+
+    #[test]
+    fn columns_are_said_in_the_words_of_descriptions() {
+        let mapping = "[columns]\nstamp = 'time'\nmachine = 'host'\ndisk = 'disk.device'\nrkb = 'disk.read_bytes_per_s KiB/s'\nremark = 'skip'\nlag = 'metric.delay ms'\n";
+        let text = "stamp,machine,disk,rkb,lag,remark,more\n2026-11-21 14:00:00,db1,sda,1.5,3,x,7\n2026-11-21 14:00:10,db1,sda,2,4,y,8\n";
+        let found = read(mapping, text);
+        for part in ["\tdb1\tsda\t1536", "delay\tdevice=sda\t0.003\ts", "more\tdevice=sda\t7"] {
+            assert!(found.contains(part), "{part}\n{found}");
+        }
+        assert!(!found.contains("remark") && !found.contains("# note"), "{found}");
+    }
+
+    #[test]
+    fn older_words_and_those_of_descriptions_mean_the_same() {
+        let text = "time,cpu core #0,sda read,sda busy,lock ms,commits,stalled,ops,lag\n\
+            2026-11-21T14:00:00Z,10,5,50,1000,40,3,100,1\n2026-11-21T14:00:10Z,10,6,51,1500,50,4,150,2\n";
+        let older = "set = { server = 'db1' }\nvalue = [\n\
+            { column = 'cpu core #<cpu>', table = 'cpu', to = 'idle', scale = -1, offset = 100 },\n\
+            { column = '<device> read', table = 'disk', to = 'read_bytes_per_s', scale = 1024 },\n\
+            { column = '<device> busy', table = 'disk', to = 'util' },\n\
+            { column = 'lock ms', table = 'db', to = 'row_lock_time', counter = true, scale = 0.001 },\n\
+            { column = 'commits', table = 'db', to = 'commits_per_s', amount = true },\n\
+            { column = 'stalled', table = 'pressure', to = 'some', set = { resource = 'io' } },\n\
+            { column = 'ops', metric = 'ops', unit = '/s', cumulative = true },\n\
+            { column = 'lag', metric = 'delay', unit = 's', scale = 0.001 },\n]\n";
+        let now = "set = { server = 'db1' }\n[columns]\n\
+            'cpu core #<cpu>' = 'cpu.idle complement'\n'<device> read' = 'disk.read_bytes_per_s KiB/s'\n'<device> busy' = 'disk.util'\n\
+            'lock ms' = 'db.row_lock_time ms total'\ncommits = 'db.commits_per_s /interval'\n\
+            stalled = { to = 'pressure.some', set = { resource = 'io' } }\nops = 'metric.ops total'\nlag = 'metric.delay ms'\n";
+        let (older, now) = (read(older, text), read(now, text));
+        assert_eq!(older, now);
+        assert!(!now.contains("# note"), "{now}");
+        for row in
+            ["\t0\t90\n", "\tsda\t5120\t50\n", "\tio\t3", "ops\tserver=db1\t5\t/s", "delay\tserver=db1\t0.001\ts"]
+        {
+            assert!(now.contains(row), "{row:?}\n{now}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_them_is_a_note() {
+        let found = read(
+            "[columns]\nrkb = 'disk.reed_bytes KiB/s'\nx = 'result.throughput'\n",
+            "time,rkb,x\n2026-11-21 14:00:00,1,2\n",
+        );
+        assert!(found.contains("line 2: column `rkb`:") && found.contains("no column `reed_bytes`"), "{found}");
+        assert!(found.contains("line 3: column `x`: a row is a sample"), "{found}");
     }
 }

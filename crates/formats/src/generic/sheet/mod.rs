@@ -5,6 +5,7 @@
 
 mod mapping;
 mod numbers;
+mod recognise;
 mod shipped;
 
 use fenxi_model::{Kind, Micros, Table, Type};
@@ -16,8 +17,7 @@ use super::{
     steps::Steps,
     when::{Times, When},
 };
-use crate::{Out, Relative};
-use mapping::Counter;
+use crate::{Out, Relative, own::Per};
 pub(super) use mapping::Mapping;
 pub(crate) use numbers::{Decimal, missing, number_in};
 pub(super) use shipped::mapping_of;
@@ -51,10 +51,8 @@ pub(super) struct Target {
     scale: f64,
     /// What is added then.
     offset: f64,
-    /// Whether the values only grow: what counts is the difference per second.
-    counter: Counter,
-    /// Whether a value is the amount of its interval: what counts is what it is per second.
-    amount: bool,
+    /// What a value is counted per: what counts is what it is per second.
+    per: Per,
     /// Labels that it has besides the row's.
     set: Vec<(String, String)>,
 }
@@ -76,18 +74,18 @@ impl Target {
     /// A metric called as the column.
     pub(super) fn metric(name: &str) -> Target {
         let place = Place::Metric { name: name.to_owned(), unit: unit_of(name).to_owned() };
-        Target { place, scale: 1.0, offset: 0.0, counter: Counter::No, amount: false, set: Vec::new() }
+        Target { place, scale: 1.0, offset: 0.0, per: Per::Value, set: Vec::new() }
     }
 
     /// Whether the values have to show whether it is a counter.
     pub(super) fn is_open(&self) -> bool {
-        self.counter == Counter::Auto
+        self.per == Per::Shown
     }
 
     /// The values have shown it.
     pub(super) fn settle(&mut self, is_counter: bool) {
         if self.is_open() {
-            self.counter = if is_counter { Counter::Yes } else { Counter::No };
+            self.per = if is_counter { Per::Total } else { Per::Value };
         }
     }
 }
@@ -283,14 +281,14 @@ impl Sheet {
 
     /// What a value of the column's target is, per second where it is counted.
     fn value(&mut self, at: (usize, usize), (t, dt): (Micros, Option<f64>), value: Option<f64>) -> Option<f64> {
-        let Target { counter, amount, scale, offset, .. } = *self.target(at)?;
-        let value = match (counter, amount) {
-            (Counter::Yes | Counter::Auto, _) => {
+        let Target { per, scale, offset, .. } = *self.target(at)?;
+        let value = match per {
+            Per::Total | Per::Shown => {
                 let (growth, over_s) = growth(&mut self.last, (at, self.labels.text()), t, value)?;
                 if self.target(at)?.place.counts_events() { growth } else { growth / over_s }
             }
-            (Counter::No, true) => value? / dt.filter(|dt| *dt > 0.0)?,
-            (Counter::No, false) => value?,
+            Per::Interval => value? / dt.filter(|dt| *dt > 0.0)?,
+            Per::Value => value?,
         };
         Some(value * scale + offset)
     }

@@ -1,6 +1,9 @@
 //! Numbers in cells of sheets, whose decimal separator depends on who wrote them.
 
-use crate::number;
+use crate::{
+    number,
+    own::{Keys, Wrong},
+};
 
 /// What separates a number's decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +14,18 @@ pub(crate) enum Decimal {
     Comma,
     /// A comma or a point, whichever comes last.
     Either,
+}
+
+impl Decimal {
+    /// The value of `decimal` in a file.
+    pub(crate) fn read(keys: &Keys<'_, '_>) -> Result<Option<Decimal>, Wrong> {
+        match keys.text("decimal")? {
+            None => Ok(None),
+            Some(said) if said.text == "." => Ok(Some(Decimal::Point)),
+            Some(said) if said.text == "," => Ok(Some(Decimal::Comma)),
+            Some(said) => Err(keys.source.wrong(said.at, "`decimal` is \".\" or \",\"")),
+        }
+    }
 }
 
 /// Whether a cell marks a missing value.

@@ -5,13 +5,14 @@ use std::sync::OnceLock;
 
 use fenxi_model::Table;
 
-use super::{Mapping, Place, Role, mapping::Counter};
-use crate::Out;
+use super::{Mapping, Place, Role};
+use crate::{Out, own::Per};
 
 macro_rules! shipped {
     ($($name:literal,)+) => {
-        /// All of them: each is one file in `shipped/` and one line here.
-        const SHIPPED: &[(&str, &str)] = &[$(($name, include_str!(concat!("shipped/", $name, ".toml")))),+];
+        /// All of them: each is one file in `formats/generic/` and one line here.
+        const SHIPPED: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../../../formats/generic/", $name, ".toml")))),+];
     };
 }
 
@@ -34,10 +35,8 @@ fn all() -> &'static [(&'static str, Mapping)] {
 /// The shipped mappings of a file with columns of these names; an empty one where none fits. A note names them.
 pub(in super::super) fn mapping_of(names: &[String], out: &mut Out<'_>) -> Mapping {
     let known = |(name, mapping): &'static (&'static str, Mapping)| {
-        let header = mapping.header()?;
-        let there = |column: &&String| names.iter().any(|name| mapping.fits(column, name).is_some());
-        let found = header.known.iter().filter(there).count();
-        (found >= header.enough).then_some((found, *name, mapping))
+        let found = mapping.known_in(names);
+        (found >= mapping.recognise().enough).then_some((found, *name, mapping))
     };
     let mut fitting: Vec<_> = all().iter().filter_map(known).collect();
     // One file may hold what several tools print: that of which it has the most columns comes first.
@@ -49,9 +48,9 @@ pub(in super::super) fn mapping_of(names: &[String], out: &mut Out<'_>) -> Mappi
         if mapped == 0 {
             continue;
         }
-        let title = mapping.header().map_or("", |header| header.title.as_str());
         out.assume(&format!(
-            "that its columns are {title}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE overrides it)",
+            "that its columns are {}: {mapped} of {} are read by the shipped mapping `{name}` (--map FILE overrides it)",
+            mapping.summary(),
             names.len()
         ));
         match &mut whole {
@@ -80,7 +79,7 @@ pub(crate) fn goals(mapping: &str, name: &str) -> Vec<Goal> {
     let Some(Role::Values(targets)) = mapping.role(name) else { return Vec::new() };
     let goal = |target: super::Target| match target.place {
         Place::Column(table, column) => {
-            Some(Goal { table, column, scale: target.scale, grows: target.counter != Counter::No })
+            Some(Goal { table, column, scale: target.scale, grows: matches!(target.per, Per::Total | Per::Shown) })
         }
         Place::Metric { .. } => None,
     };
@@ -101,9 +100,9 @@ mod tests {
         for (name, text) in SHIPPED {
             let (mapping, wrong) = Mapping::read(text);
             assert!(wrong.is_empty(), "{name}: {wrong:?}");
-            let header = mapping.header().unwrap_or_else(|| panic!("{name}: no [shipped]"));
-            assert!(header.enough >= 2 && header.enough <= header.known.len(), "{name}");
-            for column in &header.known {
+            let (known, enough) = (mapping.known().collect::<Vec<_>>(), mapping.recognise().enough);
+            assert!(!mapping.summary().is_empty() && enough >= 2 && enough <= known.len(), "{name}");
+            for column in known {
                 assert!(!column.contains('<') || column.len() > 8, "{name}: `{column}` fits too much");
             }
         }

@@ -19,7 +19,7 @@ use crate::{Family, Format, Head, Input, Out, Sure};
 use detail::Detail;
 use section::{Reader, Section};
 
-/// What this file reads.
+/// Importer for .xan tables of Xanadu, Fenxi and Faban.
 pub static FORMAT: Format = Format {
     name: "xan",
     summary: ".xan tables of Xanadu, Fenxi and Faban: detail.xan, vmstat.xan.HOST and any other",

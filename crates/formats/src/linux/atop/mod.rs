@@ -16,7 +16,7 @@ use super::joins::Joins;
 use crate::{Family, Format, Head, Input, Out, Splitter, Sure};
 use process::Processes;
 
-/// What this file reads.
+/// Importer for atop -P.
 pub static FORMAT: Format = Format {
     name: "atop",
     summary: "atop -P: parseable output, any labels",

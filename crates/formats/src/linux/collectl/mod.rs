@@ -16,7 +16,7 @@ use super::joins::Joins;
 use crate::{Clock, Family, Format, Head, Hints, Input, Out, Relative, Splitter, Sure, Ticker, civil_time, number};
 use plan::{AllCpus, Plan};
 
-/// What this file reads.
+/// Importer for collectl.
 pub static FORMAT: Format = Format {
     name: "collectl",
     summary: "collectl: brief and --verbose text, files of -P",

@@ -16,7 +16,7 @@ use columns::{Cells, Plan};
 use lines::{csv_cells, is_titles, plain, text_cells, text_columns, unquoted};
 use times::Times;
 
-/// What this file reads.
+/// Importer for dstat, dool and pcp dstat.
 pub static FORMAT: Format = Format {
     name: "dstat",
     summary: "dstat, dool and pcp dstat: --output files and text",
@@ -78,9 +78,17 @@ fn sniff(head: &Head<'_>) -> Sure {
 
 /// Whether a line of a CSV file is the upper of the two title lines.
 fn groups_of_csv(line: &str) -> bool {
-    ["total cpu usage\"", "total usage\"", "dsk/", "net/", "load avg\"", "memory usage\"", "procs\"", "cpu0 usage\""]
-        .iter()
-        .any(|group| line.contains(&format!("\"{group}")))
+    const GROUPS: [&str; 8] = [
+        "\"total cpu usage\"",
+        "\"total usage\"",
+        "\"dsk/",
+        "\"net/",
+        "\"load avg\"",
+        "\"memory usage\"",
+        "\"procs\"",
+        "\"cpu0 usage\"",
+    ];
+    line.contains('"') && GROUPS.iter().any(|group| line.contains(group))
 }
 
 /// Where the reader is in the text.

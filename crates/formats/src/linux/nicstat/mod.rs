@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use crate::{Clock, Family, Fields, Format, Head, Hints, Input, Out, Splitter, Sure, Ticker, civil_time};
 use parse::{Header, Kind, extended_step, header, parseable, stamp_seconds};
 
-/// What this file reads.
+/// Importer for nicstat.
 pub static FORMAT: Format = Format {
     name: "nicstat",
     summary: "nicstat: default, -s, -x, -t, -u, -a, -U, -M, -p, -l",

@@ -115,7 +115,7 @@ impl<S: AsRef<str>> Row<'_, S> {
         self.others("net", &format!("interface={}", self.name), bad, out);
     }
 
-    /// A row of TCP. Gives whether this system counts TCP's bytes, which `counted` said until now:
+    /// A row of TCP. Gives whether this system counts TCP's bytes, which `counted` was until now:
     /// Linux does not, and then the bytes, the retransmissions and the drops are zero for ever.
     pub(super) fn tcp(&self, counted: bool, out: &mut Out<'_>) -> bool {
         let bytes = [self.value("InKB"), self.value("OutKB")].into_iter().flatten().any(|v| v > 0.0);

@@ -21,7 +21,7 @@ use crate::{
 use process::Processes;
 use sections::{Section, Target};
 
-/// What this file reads.
+/// Importer for nmon files of Linux and AIX (-f).
 pub static FORMAT: Format = Format {
     name: "nmon",
     summary: "nmon files of Linux and AIX (-f)",

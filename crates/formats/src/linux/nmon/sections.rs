@@ -70,7 +70,7 @@ fn column(section: &str, number: Option<u32>, title: &str, small_pages: bool) ->
         return Column { target: Target::Skip, over_interval };
     }
     match WORDS.find(kind, title) {
-        // Amounts at a moment are counted in pages, whose size not every system tells.
+        // Amounts at a moment are counted in pages, whose size not every system prints.
         Some(Goal::Column { .. }) if section == "VM" && !over_interval && !small_pages => {}
         Some(Goal::Column { table, place, scale, .. }) => {
             // CPU001 is the first, which systems call 0.

@@ -1,22 +1,24 @@
 //! `nvidia-smi`: `dmon` and `pmon`, and the CSV of `--query-gpu` and `--query-compute-apps`.
 //!
-//! Everything is a metric of one GPU, named as the column is, with the unit that the titles give:
-//! megabytes (which are of 1,048,576 bytes) become bytes and megahertz hertz.
+//! Figures that the tables `gpu` and `gpu_process` have a column for go there, and the others are metrics of one GPU, named as the column
+//! is, with the unit that the titles give: megabytes (which are of 1,048,576 bytes) become bytes and megahertz hertz.
 
 mod monitor;
 mod query;
 mod sample;
+mod target;
 
-use fenxi_model::catalog::metric;
+use fenxi_model::catalog::{gpu, gpu_process, metric};
+use target::Target;
 
 use crate::{Family, Format, Head, Input, Out, Splitter, Sure, number};
 
-/// What this file reads.
+/// Importer for nvidia-smi dmon, pmon, --query-gpu and --query-compute-apps as CSV.
 pub static FORMAT: Format = Format {
     name: "nvidia-smi",
     summary: "nvidia-smi dmon, pmon, --query-gpu and --query-compute-apps as CSV",
     family: Family::Linux,
-    tables: &[&metric::TABLE],
+    tables: &[&gpu::TABLE, &gpu_process::TABLE, &metric::TABLE],
     example: "\
 # gpu   pwr gtemp mtemp    sm   mem   enc   dec  mclk  pclk
 # Idx     W     C     C     %     %     %     %   MHz   MHz

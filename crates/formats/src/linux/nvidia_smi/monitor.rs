@@ -3,7 +3,7 @@
 use fenxi_model::Micros;
 use jiff::civil::Date;
 
-use super::{base_unit, figure, missing};
+use super::{Target, base_unit, figure, missing};
 use crate::{Clock, Fields, Out, Relative, Splitter, Ticker, civil_time};
 
 /// Whether a line has the titles of `dmon` or `pmon`.
@@ -83,6 +83,7 @@ impl Monitor {
             return;
         }
         let mut labels = String::new();
+        let mut target = Target::default();
         for (column, cell) in self.columns.iter().zip(fields.iter()) {
             let name = match column.as_str() {
                 "gpu" => "gpu",
@@ -96,6 +97,7 @@ impl Monitor {
             }
             if cell != "-" {
                 let cell = if name == "process" { fields.rest(n.saturating_sub(1)) } else { cell };
+                target.label(name, cell);
                 labels.push_str(if labels.is_empty() { "" } else { "," });
                 labels.push_str(&format!("{name}={}", cell.replace(',', "_")));
             }
@@ -110,10 +112,12 @@ impl Monitor {
             }
             let (factor, unit) = base_unit(self.units.get(i).map_or("", String::as_str));
             match figure(cell) {
+                Some(value) if target.take(column, value * factor) => {}
                 Some(value) => out.metric(t, dt, &format!("nvidia-smi.{column}"), &labels, value * factor, unit),
                 None => out.unknown(line, cell, "no number"),
             }
         }
+        target.write(t, dt, out);
     }
 
     fn time(&mut self, key: &str, fields: &Fields<'_>, out: &mut Out<'_>) -> Option<(Micros, Option<f64>)> {

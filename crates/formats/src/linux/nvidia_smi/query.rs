@@ -5,7 +5,7 @@ use fenxi_model::Micros;
 use jiff::civil::DateTime;
 use rustc_hash::FxHashSet;
 
-use super::{base_unit, figure, missing, sample::Sample};
+use super::{Target, base_unit, figure, missing, sample::Sample};
 use crate::{Clock, Fields, Out, Relative, Splitter, Ticker, When, civil_date, civil_time};
 
 /// Whether a line has the titles of a query.
@@ -85,19 +85,21 @@ impl Query {
     }
 
     /// Which GPU or process a line is of, as labels.
-    fn labels(&self, fields: &Fields<'_>) -> String {
+    fn labels(&self, fields: &Fields<'_>, target: &mut Target) -> String {
         let mut labels = String::new();
         let ways = [("gpu", ["index", "pci.bus_id", "gpu_bus_id"]), ("gpu", ["uuid", "gpu_uuid", "gpu_name"])];
         let gpu =
             ways.iter().find_map(|(label, names)| Some((label, names.iter().find_map(|n| self.cell(n, fields))?)));
         if let Some((label, cell)) = gpu {
             labels = format!("{label}={cell}");
+            target.label(label, cell);
         }
         for (label, names) in [("pid", ["pid", "pid"]), ("process", ["process_name", "name"])] {
             let name = names.iter().find_map(|n| self.cell(n, fields));
             if let Some(cell) = name.filter(|_| self.cell("pid", fields).is_some()) {
                 labels.push_str(if labels.is_empty() { "" } else { "," });
                 labels.push_str(&format!("{label}={}", cell.replace(',', "_")));
+                target.label(label, cell);
             }
         }
         labels
@@ -109,11 +111,19 @@ impl Query {
             out.wrong_count(line, text, fields.len(), self.columns.len());
             return;
         }
-        let mut labels = self.labels(&fields);
+        let mut target = Target::default();
+        let mut labels = self.labels(&fields, &mut target);
+        let is_named = !labels.is_empty();
         let Some((t, dt)) = self.time(&mut labels, &fields, out) else {
             out.unknown(line, text, "no time in the column `timestamp`");
             return;
         };
+        if let Some(order) = labels.strip_prefix("gpu=").filter(|_| !is_named) {
+            target.label("gpu", order);
+        }
+        if let Some(model) = self.cell("name", &fields).filter(|_| self.cell("pid", &fields).is_none()) {
+            target.label("model", model);
+        }
         for (i, column) in self.columns.iter().enumerate() {
             let cell = fields.get(i);
             let name = column.name.as_str();
@@ -128,12 +138,17 @@ impl Query {
                 ["name", "uuid", "serial", "driver_version", "vbios_version", "pci.bus_id", "gpu_name"].contains(&name);
             match figure(cell).filter(|_| !words) {
                 Some(value) => {
+                    if name.ends_with("_reasons.active") {
+                        target.reasons(value);
+                    }
                     let (factor, unit) = base_unit(match unit {
                         "Active" => "",
                         "" if name.starts_with("temperature.") => "C",
                         unit => unit,
                     });
-                    out.metric(t, dt, &format!("nvidia-smi.{name}"), &labels, value * factor, unit);
+                    if !target.take(name, value * factor) {
+                        out.metric(t, dt, &format!("nvidia-smi.{name}"), &labels, value * factor, unit);
+                    }
                 }
                 None => {
                     let fact = format!("{labels} {name}");
@@ -144,6 +159,7 @@ impl Query {
                 }
             }
         }
+        target.write(t, dt, out);
     }
 
     /// The time and length of the interval. Without a GPU's name in the line it is known by its

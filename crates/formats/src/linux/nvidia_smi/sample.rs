@@ -12,7 +12,7 @@ const APART: f64 = 4.0;
 /// The rows of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sample {
-    /// How many there are.
+    /// Length.
     pub(super) rows: usize,
     /// A row that is later than the one before it by more than this is of the next sample.
     pub(super) pause_s: f64,

@@ -21,15 +21,15 @@ use super::counters::Counters;
 use crate::{
     Family, Format, Head, Input, Out, Sure,
     generic::labels::Labels,
-    number,
+    next_word, number,
     procps::moments::{Moments, is_prompt},
     stamp,
 };
 
-/// What this file reads.
+/// Importer for ss of iproute2.
 pub static FORMAT: Format = Format {
     name: "ss",
-    summary: "ss of iproute2: sockets with their queues, TCP's figures by connection (-i), memory (-m), -s",
+    summary: "ss of iproute2: sockets with their queues, TCP internals of each connection (-i), memory (-m), -s",
     family: Family::Linux,
     tables: &[&metric::TABLE, &tcp::TABLE, &udp::TABLE],
     example: "\
@@ -119,13 +119,7 @@ impl<'l> Socket<'l> {
     /// Reads `tcp ESTAB 0 0 10.0.0.5:22 10.0.0.6:50000 users:(...)`; the kind and the state may be missing.
     fn read(line: &'l str) -> Option<Socket<'l>> {
         let mut rest = line;
-        let mut next = || {
-            let text = rest.trim_start();
-            let end = text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len());
-            let (word, after) = text.split_at(end);
-            rest = after;
-            Some(word).filter(|w| !w.is_empty())
-        };
+        let mut next = || next_word(&mut rest);
         let mut word = next()?;
         let kind = KINDS.contains(&word).then_some(word);
         if kind.is_some() {

@@ -8,7 +8,7 @@ use fenxi_model::catalog::{disk, histogram, load};
 
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for fio --output-format=json, json+ and normal, --status-interval.
 pub static FORMAT: Format = Format {
     name: "fio",
     summary: "fio: --output-format=json, json+ and normal, --status-interval",

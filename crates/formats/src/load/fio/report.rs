@@ -41,7 +41,7 @@ pub struct Side {
 pub struct Report {
     /// When it was written.
     pub t: Option<Micros>,
-    /// What each job did in each direction, where it did anything.
+    /// Figures of each job and direction that did any I/O.
     pub sides: Vec<Side>,
     /// Jobs that ended with an error.
     pub errors: f64,

@@ -12,7 +12,7 @@ use fenxi_model::catalog::{histogram, load};
 
 use crate::{Family, Format, Head, Input, Out, Sure};
 
-/// What this file reads.
+/// Importer for Gatling simulation.log as text (up to 3.12), stats.json, global_stats.json, console.
 pub static FORMAT: Format = Format {
     name: "gatling",
     summary: "Gatling: simulation.log as text (up to 3.12), stats.json, global_stats.json, console",

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Family, Format, Head, Input, Out, Sure, json, number};
 
-/// What this file reads.
+/// Importer for Google Benchmark.
 pub static FORMAT: Format = Format {
     name: "google-benchmark",
     summary: "Google Benchmark: console, JSON, CSV, repetitions with aggregates",

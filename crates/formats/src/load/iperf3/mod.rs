@@ -13,7 +13,7 @@ use fenxi_model::catalog::load;
 
 use crate::{Family, Format, Head, Input, Out, Sure, stamp};
 
-/// What this file reads.
+/// Importer for iperf3.
 pub static FORMAT: Format = Format {
     name: "iperf3",
     summary: "iperf3: client and server, TCP, UDP and SCTP, --bidir, --timestamps, -J, --json-stream",
@@ -48,7 +48,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     let begins = ["Connecting to host ", "Accepted connection from ", "Server listening on "];
     let text =
         head.any(|l| begins.iter().any(|begin| l.contains(begin))) && head.any(|l| text::is_header(unstamped(l)));
-    // The end of a report, whose head is cut off: only iperf3 says whose sum a line is.
+    // The end of a report, whose head is cut off: only iperf3 prints whose sum a line is.
     let ends = |l: &str| l.starts_with('[') && (l.ends_with(" sender") || l.ends_with(" receiver"));
     let tail = head.first().starts_with("[ ") && head.any(text::is_header) && head.any(ends);
     Sure::Certain.when(json || text || tail)

@@ -62,7 +62,7 @@ pub struct Interval {
 const MOST: usize = 4096;
 
 impl Interval {
-    /// Whether `part` does not belong to the interval that is being gathered.
+    /// Returns true if `part` does not belong to the interval that is being gathered.
     pub fn is_over(&self, part: &Part) -> bool {
         let again = |p: &Part| p.stream == part.stream && p.direction == part.direction;
         self.parts.iter().any(again) || self.parts.len() >= MOST
@@ -78,7 +78,7 @@ impl Interval {
         self.parts.first().map(|part| part.end)
     }
 
-    /// Whether the lines are of the warm-up.
+    /// Returns true if the lines are of the warm-up.
     pub fn is_omitted(&self) -> bool {
         self.parts.first().is_some_and(|part| part.omitted)
     }
@@ -170,7 +170,7 @@ impl Summary {
         }
     }
 
-    /// Whether nothing was added.
+    /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

@@ -13,7 +13,7 @@ use crate::{
     number, scaled, stamp,
 };
 
-/// Whether a line is the header of intervals or of summaries.
+/// Returns true if a line is the header of intervals or of summaries.
 pub fn is_header(line: &str) -> bool {
     (line.starts_with("[ ID] Interval") || line.starts_with("[ ID][Role] Interval"))
         && line.contains("Transfer")

@@ -12,7 +12,7 @@ use self::report::Report;
 use super::names::Results;
 use crate::{Family, Format, Head, Input, Out, Relative, Sure, Ticker};
 
-/// What this file reads.
+/// Importer for pgbench 9.1 to 18.
 pub static FORMAT: Format = Format {
     name: "pgbench",
     summary: "pgbench 9.1 to 18: report, --progress, --progress-timestamp, -r, -R, several scripts",

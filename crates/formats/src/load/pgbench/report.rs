@@ -9,7 +9,7 @@ use crate::{
 /// Statements of one script that get their own results.
 const MAX_STATEMENTS: usize = 500;
 
-/// What of a report decides how later lines of it are read.
+/// State of a report that decides how later lines are read.
 #[derive(Debug, Default)]
 pub struct Report {
     results: Results,
@@ -29,7 +29,7 @@ impl Report {
         Report { results, ..Report::default() }
     }
 
-    /// Whether the throughput has been printed.
+    /// Returns true if the throughput has been printed.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
@@ -153,7 +153,7 @@ impl Report {
     }
 }
 
-/// Whether a line can be the first of a run.
+/// Returns true if a line can be the first of a run.
 pub fn begins(line: &str) -> bool {
     ["pgbench (", "starting vacuum", "transaction type:", "number of clients:"].iter().any(|b| line.starts_with(b))
 }

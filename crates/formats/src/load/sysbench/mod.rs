@@ -16,7 +16,7 @@ use self::{interval::Value, report::Report};
 use super::names::{self, LATENCY_BUCKETS, Results, percentile_name};
 use crate::{Family, Format, Head, Input, Join, Out, Relative, Sure, number};
 
-/// What this file reads.
+/// Importer for sysbench 0.4, 0.5, 1.0.
 pub static FORMAT: Format = Format {
     name: "sysbench",
     summary: "sysbench 0.4, 0.5, 1.0: run of any test, --report-interval, --histogram, --report-checkpoints",

@@ -7,7 +7,7 @@ use crate::{
     number,
 };
 
-/// What of a report decides how later lines of it are read.
+/// State of a report that decides how later lines are read.
 #[derive(Debug, Default)]
 pub struct Report {
     results: Results,
@@ -26,7 +26,7 @@ impl Report {
         Report { results, checkpoint, ..Report::default() }
     }
 
-    /// How long the run took, when the report has it.
+    /// Duration of the run, if the report has it.
     pub fn elapsed(&self) -> Option<f64> {
         self.elapsed
     }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, number};
 
-/// What this file reads.
+/// Importer for YCSB.
 pub static FORMAT: Format = Format {
     name: "ycsb",
     summary: "YCSB: -s status, summary with hdrhistogram, histogram, timeseries or raw measurements",

@@ -59,7 +59,7 @@ pub(super) fn sketch(name: &str, lines: &[&str]) -> Option<Sketch> {
     let mut rest = match (stamped, dated) {
         (true, true) => "\n[time]\nformat = \"iso\"    # ? or as strftime prints it: \"%d.%m.%Y %H:%M:%S\"\nzone = \"UTC\"    # ?\n".to_owned(),
         (true, false) => "\n[time]\nformat = \"clock\"    # a time of day\n".to_owned(),
-        (false, _) => "\n# ? No line tells a time: samples are counted, and each begins with the line that says `sample`.\n[time]\nformat = \"counted\"\ninterval = 1    # ?\n".to_owned(),
+        (false, _) => "\n# ? No line has a time: samples are counted, and each begins with the line that is marked `sample`.\n[time]\nformat = \"counted\"\ninterval = 1    # ?\n".to_owned(),
     };
     let mut known = BTreeSet::new();
     for (at, shape) in shapes.iter().enumerate() {
@@ -142,7 +142,7 @@ impl Shape<'_> {
                 text.push_str(&regex::escape(piece));
             }
             let letters: String = word.chars().filter(|c| *c != NUMBER).collect();
-            // `15 jobs` is called by what follows, `jobs=15` and `jobs: 15` by what stands in front.
+            // `15 jobs` is called by what follows, `jobs=15` and `jobs: 15` by the word in front.
             match slug(&letters) {
                 own if own.is_empty() => {}
                 own => {

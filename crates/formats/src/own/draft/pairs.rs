@@ -30,7 +30,7 @@ pub(super) fn sketch(name: &str, lines: &[&str]) -> Option<Sketch> {
     }
     rest.push_str(&format!(
         "begins = {}    # ? the key with which each report begins\n\n\
-         # ? Behind each: its unit, and for a name of its own which direction is better: higher, lower or neither.\n[pairs.keys]\n",
+         # ? Behind each: its unit, and for a new name which direction is better: higher, lower or neither.\n[pairs.keys]\n",
         quoted(pairs[0].0)
     ));
     let mut known = BTreeSet::new();
@@ -60,7 +60,7 @@ fn pairs<'l>(lines: &[&'l str], between: &str) -> Vec<(&'l str, &'l str, &'l str
     pairs
 }
 
-/// What stands directly behind the digits of a word: `ms` of `12.5ms`.
+/// The text directly behind the digits of a word: `ms` of `12.5ms`.
 fn unit_behind(word: &str) -> Option<&str> {
     let end = word.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))?;
     let (digits, unit) = word.split_at(end);

@@ -1,4 +1,4 @@
-//! Headers and what stands below them.
+//! Headers and the rows below them.
 
 use std::collections::BTreeSet;
 

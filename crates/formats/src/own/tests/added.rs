@@ -29,7 +29,7 @@ fn a_second_output_of_tpstats_makes_counts_rates() {
     ] {
         assert!(read.text.contains(row), "{row}\n{}", read.text);
     }
-    // 7 and 67 are facts: nothing tells over which time the first of them came about.
+    // 7 and 67 are facts: nothing shows over which time the first of them came about.
     assert!(!read.text.contains("dropped\tmessage=MUTATION\t7"), "{}", read.text);
     assert_eq!(read.tally.notes, 0, "{}", read.text);
 }
@@ -44,7 +44,7 @@ fn what_has_no_interval_yet_has_no_bandwidth() {
 
 #[test]
 fn sizes_of_mongostat_have_prefixes_of_1024_and_its_network_of_1000() {
-    let read = read(of("mongostat"), of("mongostat").example.as_bytes());
+    let read = read(of("mongostat"), of("mongostat").example().as_bytes());
     for cell in ["\t8210\t167000", "mongostat.virtual\t1524713390.08\tB", "mongostat.resident\t81788928\tB"] {
         assert!(read.text.contains(cell), "{cell}\n{}", read.text);
     }
@@ -71,4 +71,37 @@ fn without_transactions_pgbouncer_says_nothing_of_how_long_they_took() {
         read.text
     );
     assert_eq!(read.tally.notes, 0, "{}", read.text);
+}
+
+#[test]
+fn benchmarks_of_perf_and_hackbench_in_one_text_keep_their_names() {
+    let text = "\
+# Running 'sched/pipe' benchmark:
+# Executed 20000 pipe operations between two processes
+
+     Total time: 0.156 [sec]
+
+       7.812700 usecs/op
+         127996 ops/sec
+# Running 'mem/memcpy' benchmark:
+# function 'default' (Default memcpy() provided by glibc)
+# Copying 1MB bytes ...
+
+      19.5 GB/sec
+Running in process mode with 2 groups using 40 file descriptors each (== 80 tasks)
+Each sender will pass 100 messages of 100 bytes
+Time: 0.242
+";
+    let read = read(of("perf-bench"), text.as_bytes());
+    for row in [
+        "throughput[sched/pipe]\t127996\t",
+        "transfer_bytes_per_s[mem/memcpy default]\t20937965568\t",
+        "elapsed[hackbench]\t0.242\ts\tlower",
+    ] {
+        assert!(read.text.contains(row), "{row}\n{}", read.text);
+    }
+    assert_eq!(read.tally.notes, 0, "{}", read.text);
+    for text in ["Running 5 km\nTime: 25:10\n", "Running in circles\nTime: 3\n", "# Running 'make' first\n"] {
+        assert_eq!((of("perf-bench").sniff)(&Head { text }), Sure::No, "{text}");
+    }
 }

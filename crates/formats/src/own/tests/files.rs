@@ -63,7 +63,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("'iso'", "'%Y-%m-%d'", "mine.toml:5: `format`: `%Y-%m-%d` has no time of day"),
     ("'iso'", "'%Q%'", "mine.toml:5: `format`: `%Q%`"),
     ("'iso'", "'iso'\nzone = 'Europe/Bonn'", "mine.toml:6: `Europe/Bonn` is no time zone"),
-    ("'iso'", "'iso'\ninterval = 0", "mine.toml:6: `interval` is of type integer; expected seconds, more than 0"),
+    ("'iso'", "'iso'\ninterval = 0", "mine.toml:6: `interval` is of type integer; expected a number, more than 0"),
     ("'iso'", "'iso'\ndate = '%Y-%m-%d'", "mine.toml:6: `date` is for a group `(?<date>…)` apart"),
     ("'iso'", "'counted'", "mine.toml:5: a pattern has a group `time`, but times are `counted`"),
     ("?<time>", "?<tim>", "mine.toml:5: no pattern has a group `(?<time>…)`"),

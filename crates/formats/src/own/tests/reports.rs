@@ -146,8 +146,49 @@ fn sections_sums_buckets_and_ratios_are_of_their_report() {
         ("{n} total", "n total", "`bucket`: `n total` is no figure"),
         ("\"sum\"", "\"all\"", "`all` is no figure"),
         ("begins = \"{what}\"", "begins = 1", "true, or a text"),
+        ("{ errors = \"sum\",", "{ \"of {s}\" = \"{s} lower\",", "`of {s}`: a group names what a result is of"),
     ] {
         let wrong = TextFormat::parse("mine", "mine.toml", &SECTIONS.replace(from, to), "").unwrap_err().to_string();
         assert!(wrong.contains(why), "{to}: {wrong}");
     }
+}
+
+#[test]
+fn figures_of_results_have_separators_as_the_file_says() {
+    let rules = |decimal: &str| {
+        format!(
+            "summary = 'x'\n{decimal}[[line]]\npattern = 'mean (?<ms>.*)'\nresults = {{ latency_mean = '{{ms}} ms' }}\n\
+             [[line]]\npattern = 'rate (?<n>\\S+) in (?<s>\\S+)'\nresults = {{ throughput = '{{n}} / {{s}}' }}\n[pairs.keys]\n'done' = 'result.done higher'\n"
+        )
+    };
+    for (decimal, text, results) in [
+        (
+            "",
+            "mean 13,132\nrate 1,200,000 in 2.5\ndone: 4,096\n",
+            ["latency_mean\t13132", "throughput\t480000", "done\t4096"],
+        ),
+        (
+            "decimal = ','\n",
+            "mean 13,132\nrate 1.200.000 in 2,5\ndone: 4.096,5\n",
+            ["latency_mean\t13.132", "throughput\t480000", "done\t4096.5"],
+        ),
+        ("", "mean 0.51, 0.20, 0.90\nrate 3 in 1.5\ndone: 7, 8\n", ["latency_mean\t0.51", "throughput\t2", "done\t7"]),
+    ] {
+        let found = read(format(&rules(decimal)), text);
+        for result in results {
+            assert!(found.text.contains(result), "{result}\n{}", found.text);
+        }
+    }
+}
+
+#[test]
+fn devices_of_one_output_are_of_one_moment() {
+    let description = "summary = 'x'\n[time]\nformat = 'moments'\ncommand = 'errs'\n[[line]]\npattern = '(?<device>\\w+) written (?<n>\\d+)'\nsample_per = 'device'\n\
+         row = [{ table = 'metric', name = 'written', labels = { device = '{device}' }, value = '{n}' }]\n";
+    let text = "Mon Jan  5 10:00:00 UTC 2026\na written 1\nb written 2\nMon Jan  5 10:00:10 UTC 2026\nb written 3\na written 4\nb written 5\n";
+    let found = read(format(description), text);
+    let times: Vec<_> = found.text.lines().filter(|line| line.contains("device=")).map(|line| &line[11..19]).collect();
+    assert_eq!(times, ["10:00:00", "10:00:00", "10:00:10", "10:00:10", "10:00:11"], "{}", found.text);
+    let wrong = TextFormat::parse("mine", "mine.toml", &description.replace("= 'device'", "= 'devise'"), "");
+    assert!(wrong.err().unwrap().to_string().contains("the pattern has no group `devise`; did you mean `device`"));
 }

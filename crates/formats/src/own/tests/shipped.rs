@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Format, Head, Sure, detect, fixtures::read, format};
+use crate::{Format, Head, Sure, detect, fixtures::read, format, load::tests::result};
 
 fn of(name: &str) -> &'static Format {
     format(name).unwrap()
@@ -58,6 +58,37 @@ fn headed_lines_of_lscpu_are_named_with_their_heading() {
 fn nodes_of_a_cluster_are_nobodys() {
     for text in ["available: 3 nodes\nnode 1 up\n", "available: yes\nnode 0 size: big\n"] {
         assert!(detect(&Head { text }).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn processes_of_several_nodes_keep_their_names() {
+    let text = "Per-node process memory usage (in MBs)\nPID              Node 0 Node 1 Total\n---------------  ----- ----- -----\n\
+        12 (my db)     1.00 2.00 3.00\n---------------  ----- ----- -----\nTotal     1.50 2.00 3.50\nTotal     1.50 2.00\n";
+    let read = read(of("numastat"), text.as_bytes());
+    for cells in ["pid=12,comm=my db,node=1\t2097152\tB", "pid=12,comm=my db\t3145728\tB", "node=0\t1572864\tB"] {
+        assert!(read.text.contains(&format!("numastat.process_Total\t{cells}")), "{cells} {}", read.text);
+    }
+    assert!(read.text.contains("one group has more parts than another"), "{}", read.text);
+    assert_eq!(read.tally.notes, 1);
+}
+
+#[test]
+fn totals_at_assumed_times_give_no_rates() {
+    let report = |hits: u32| format!("           node0           node1\nnuma_hit  {hits}   7\n");
+    let text = read(of("numastat"), format!("{}{}", report(1), report(9)).as_bytes()).text;
+    assert!(text.contains("numastat.numa_hit\tnode=1\t7") && !text.contains("per_s"), "{text}");
+}
+
+#[test]
+fn what_openssl_was_built_without_has_no_rate() {
+    let text = "+H:16:64\n+F:1:a:0.00:0.50\ntype   16 bytes     64 bytes\nb c      0.00k    2.00k\n";
+    let read = read(of("openssl-speed"), text.as_bytes());
+    for (name, value) in [("a 16 B", None), ("a 64 B", Some(0.5)), ("b c 16 B", None), ("b c 64 B", Some(2000.0))] {
+        assert_eq!(result(&read.text, &format!("transfer_bytes_per_s[{name}]")), value, "{}", read.text);
+    }
+    for other in ["type size\nint 4 bytes\n", "type 4 apples\nred 5k\n", "Doing dishes for 3s: 5 plates in 3s\n"] {
+        assert!(detect(&Head { text: other }).is_none(), "{other}");
     }
 }
 

@@ -8,7 +8,7 @@
 pub(super) mod engine;
 pub(super) mod processes;
 pub(super) mod saved;
-mod totals;
+pub(super) mod totals;
 
 use fenxi_model::{
     Micros,
@@ -24,7 +24,7 @@ use self::{
 use super::moments::{Moments, is_prompt};
 use crate::{Family, Format, Head, Input, Out, Sure, number, stamp};
 
-/// What this file reads.
+/// Importer for saved files of /proc.
 pub static FORMAT: Format = Format {
     name: "proc",
     summary: "saved files of /proc: stat, diskstats, interrupts, net/dev, net/softnet_stat, meminfo, vmstat, pressure, PID/stat ...",

@@ -12,13 +12,13 @@ use crate::Out;
 /// Processes that are remembered for the next moment.
 const MAX: usize = 1 << 18;
 
-/// What was read of each process last.
+/// Latest counters of each process.
 #[derive(Default)]
 pub struct Processes {
     last: FxHashMap<u32, (Micros, Stat)>,
 }
 
-/// Whether `text` is a whole line: a name may have line ends in it.
+/// Returns true if `text` is a whole line: a name may have line ends in it.
 pub fn is_whole(text: &str) -> bool {
     parse(text.as_bytes()).is_some()
 }

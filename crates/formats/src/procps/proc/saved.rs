@@ -177,7 +177,7 @@ impl Saved {
         None
     }
 
-    /// Whether `line`, which [`Saved::of`] does not know, is one more line of this file.
+    /// Returns true if `line`, which [`Saved::of`] does not know, is one more line of this file.
     pub fn goes_on(self, line: &str) -> bool {
         let mut words = line.split_ascii_whitespace();
         let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
@@ -197,7 +197,7 @@ impl Saved {
         }
     }
 
-    /// What identifies the first line of the file: when it comes again, so does the file.
+    /// Key of the first line of the file: when it comes again, a new copy of the file begins.
     pub fn key(self, line: &str) -> String {
         let mut words = line.split_ascii_whitespace();
         let mut word = || words.next().unwrap_or("");
@@ -226,7 +226,7 @@ fn softnet_cpu(line: &str) -> Option<&str> {
     (unused && words.len() < 20 && words.iter().all(number)).then_some(*cpu)
 }
 
-/// Whether a line is one of /proc/net/softnet_stat of kernels before 5.10: 9 to 11 hexadecimal numbers and no CPU, so that one
+/// Returns true if a line is one of /proc/net/softnet_stat of kernels before 5.10: 9 to 11 hexadecimal numbers and no CPU, so that one
 /// alone is no proof.
 pub fn is_old_softnet(line: &str) -> bool {
     let number = |word: &str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
@@ -242,7 +242,7 @@ fn is_cpus(line: &str) -> bool {
     words.peek().is_some() && words.all(|w| w.strip_prefix("CPU").is_some_and(|n| n.parse::<u32>().is_ok()))
 }
 
-/// Whether `line` is one of /proc/softirqs, which has the same header as /proc/interrupts.
+/// Returns true if `line` is one of /proc/softirqs, which has the same header as /proc/interrupts.
 pub fn is_softirq(line: &str) -> bool {
     let label = line.trim_start().split(':').next().unwrap_or("");
     matches!(

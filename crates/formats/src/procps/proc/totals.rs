@@ -5,7 +5,7 @@ use fenxi_model::Micros;
 use super::saved::Saved;
 use crate::{Out, number};
 
-const DISK: &[&str] = &[
+pub(in super::super) const DISK: &[&str] = &[
     "reads",
     "reads_merged",
     "read_sectors",
@@ -24,7 +24,7 @@ const DISK: &[&str] = &[
     "flushes",
     "flush_ms",
 ];
-const OLD_DISK: &[&str] = &["reads", "read_sectors", "writes", "write_sectors"];
+pub(in super::super) const OLD_DISK: &[&str] = &["reads", "read_sectors", "writes", "write_sectors"];
 const NET: &[&str] = &[
     "rx_bytes",
     "rx_packets",

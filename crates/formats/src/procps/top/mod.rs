@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{CpuMean, Family, Format, Head, Input, Out, Splitter, Sure, Ticker, number};
 
-/// What this file reads.
+/// Importer for top -b of procps and busybox.
 pub static FORMAT: Format = Format {
     name: "top",
-    summary: "top -b of procps and busybox: processors, memory, processes or threads (-H), any columns",
+    summary: "top -b of procps and busybox: CPUs, memory, processes or threads (-H), any columns",
     family: Family::Linux,
     tables: &[&cpu::TABLE, &sched::TABLE, &mem::TABLE, &process::TABLE, &thread::TABLE],
     example: "\

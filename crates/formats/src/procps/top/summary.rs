@@ -144,7 +144,7 @@ pub fn abreast(line: &str) -> Option<(&str, &str)> {
     if at == 0 { None } else { line.split_at_checked(at) }
 }
 
-/// Whether a line of memory is in GiB or larger units.
+/// Returns true if a line of memory is in GiB or larger units.
 pub fn is_coarse(line: &str) -> bool {
     line.split_ascii_whitespace().next().and_then(unit_of).is_some_and(|bytes| bytes > 2e6)
 }

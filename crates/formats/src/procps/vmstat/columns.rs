@@ -47,7 +47,7 @@ const ORDER: [&str; 18] =
 /// How translations call inactive memory, which distinguishes `-a` from the usual columns.
 const INACTIVE: &[&str] = &["inact", "inakt", "nieakt", "inativ", "비활", "不活动"];
 
-/// Whether `line` names the columns, in English or a translation that keeps these names.
+/// Returns true if `line` names the columns, in English or a translation that keeps these names.
 pub fn is_header(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace().skip_while(|w| *w != "r");
     let mut next = || words.next().unwrap_or("");
@@ -61,7 +61,7 @@ pub fn is_header(line: &str) -> bool {
         && !line.contains("cache  inact")
 }
 
-/// Whether `line` is the line of groups above the names: `procs ---memory--- ---swap-- ...`.
+/// Returns true if `line` is the line of groups above the names: `procs ---memory--- ---swap-- ...`.
 pub fn is_groups(line: &str) -> bool {
     let dashed =
         line.split_ascii_whitespace().filter(|w| w.starts_with('-') && w.ends_with('-') && w.len() > 4).count();
@@ -70,7 +70,7 @@ pub fn is_groups(line: &str) -> bool {
         || line.split_ascii_whitespace().eq(["procs", "memory", "swap", "io", "system", "cpu"])
 }
 
-/// Whether three lines are a header of some translation and figures below it.
+/// Returns true if three lines are a header of some translation and figures below it.
 pub fn is_translated(groups: &str, names: &str, line: &str) -> bool {
     let mut values = [0.0; MOST];
     let n = figures(line, &mut values).0;
@@ -166,12 +166,12 @@ impl Columns {
         })
     }
 
-    /// How many there are.
+    /// Length.
     pub fn len(&self) -> usize {
         self.layout.len()
     }
 
-    /// Whether memory, taken as KiB, would be less than 128 MiB: more likely it is in MiB.
+    /// Returns true if memory, taken as KiB, would be less than 128 MiB: more likely it is in MiB.
     pub fn small(&self, values: &[f64]) -> bool {
         values.get(self.memory.clone()).is_some_and(|m| m.iter().sum::<f64>() < 131_072.0)
     }

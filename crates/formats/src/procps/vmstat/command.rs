@@ -1,6 +1,6 @@
 //! The command line above its output, as terminals and scripts leave it there.
 
-/// What the switches say.
+/// Options of the command line.
 #[derive(Debug, Default, PartialEq)]
 pub struct Command {
     /// `-y`: the line since boot is left out.
@@ -48,7 +48,7 @@ impl Command {
     }
 }
 
-/// Whether `line` is a shell's prompt without a command: `[root@db1 ~]#`.
+/// Returns true if `line` is a shell's prompt without a command: `[root@db1 ~]#`.
 pub fn is_prompt(line: &str) -> bool {
     line.len() < 80 && line.ends_with(['$', '#', '%', '>']) && !line.contains("  ")
 }

@@ -23,7 +23,7 @@ use self::{
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, When, stamp, zone_named};
 
-/// What this file reads.
+/// Importer for vmstat of Linux.
 pub static FORMAT: Format = Format {
     name: "vmstat",
     summary: "vmstat of Linux: -a, -t, -w, -n, -d, -D, -p, -s, -m, also with a time stamp before each line",
@@ -39,7 +39,7 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    if head.any(columns::is_header) {
+    if head.text.contains("swpd") && head.any(columns::is_header) {
         return Sure::Certain;
     }
     if head.any(sums::is_header) || head.lines().filter(|l| sums::is_linux(l)).count() >= 2 {

@@ -4,7 +4,7 @@ use fenxi_model::Micros;
 
 use crate::Out;
 
-/// Whether `line` is the header: `Cache   Num  Total   Size  Pages`.
+/// Returns true if `line` is the header: `Cache   Num  Total   Size  Pages`.
 pub fn is_header(line: &str) -> bool {
     line.split_ascii_whitespace().eq(["Cache", "Num", "Total", "Size", "Pages"])
 }

@@ -7,8 +7,12 @@ use std::fmt::Write;
 
 use fenxi_model::{Micros, Place, catalog::disk, place::F64};
 
-use super::super::proc::{engine::Engine, saved::Saved};
-use crate::Out;
+use super::super::proc::{
+    engine::Engine,
+    saved::Saved,
+    totals::{DISK, OLD_DISK},
+};
+use crate::{Out, next_word};
 
 /// What vmstat does not print of a disk, or only in whole seconds.
 const WITHOUT: &[Place<disk::Schema, F64>] = &[disk::in_flight, disk::queue_depth, disk::util, disk::svctm_ms];
@@ -70,7 +74,7 @@ const DISKS: &[&str] = &[
     "milli weighted IO",
 ];
 
-/// What the lines of totals under a header are.
+/// Kind of totals below a header.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A number and what it is, as `-s`, `-D` and `-f` print without a header.
@@ -108,12 +112,12 @@ pub fn header(line: &str) -> Option<Kind> {
     }
 }
 
-/// Whether `line` is such a header.
+/// Returns true if `line` is such a header.
 pub fn is_header(line: &str) -> bool {
     header(line).is_some()
 }
 
-/// Whether `line` is one of `-s` or `-D` that no other system's vmstat has.
+/// Returns true if `line` is one of `-s` or `-D` that no other system's vmstat has.
 pub fn is_linux(line: &str) -> bool {
     sum(line, &Kind::Labelled).is_some_and(|s| TICKS.contains(&s.name) || s.name.starts_with("milli "))
 }
@@ -141,10 +145,7 @@ pub fn sum<'a>(line: &'a str, kind: &Kind) -> Option<Sum<'a>> {
     }
     let wanted = if *kind == Kind::Disks { 10 } else { 4 };
     for _ in 0..wanted {
-        rest = rest.trim_start();
-        let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
-        sum.values.push(rest[..end].parse().ok()?);
-        rest = &rest[end..];
+        sum.values.push(next_word(&mut rest)?.parse().ok()?);
     }
     sum.rest = rest.trim();
     Some(sum)
@@ -203,7 +204,7 @@ impl Sums {
         self.names.is_empty()
     }
 
-    /// Whether the moment at hand has this already.
+    /// Returns true if the moment at hand has this already.
     pub fn has(&self, sum: &Sum<'_>) -> bool {
         self.names.iter().any(|n| *n == sum.name)
     }
@@ -218,24 +219,15 @@ impl Sums {
                 let busy_ms = busy_s.saturating_mul(1000);
                 let name = sum.name;
                 let _ = writeln!(self.diskstats, "0 0 {name} {r} {rm} {rs} {rt} {w} {wm} {ws} {wt} 0 {busy_ms} 0");
-                let names = [
-                    "reads",
-                    "reads_merged",
-                    "read_sectors",
-                    "read_ms",
-                    "writes",
-                    "writes_merged",
-                    "write_sectors",
-                    "write_ms",
-                ];
-                for (field, value) in names.iter().zip(v) {
+                // What follows them is not of diskstats.
+                for (field, value) in DISK.iter().take(8).zip(v) {
                     self.keep(&format!("vmstat.disk_{field}"), &format!("device={name}"), *value);
                 }
                 self.keep("vmstat.disk_busy_s", &format!("device={name}"), *busy_s);
             }
             (Kind::Partition(name), [r, rs, w, ws]) => {
                 let _ = writeln!(self.diskstats, "0 0 {name} {r} {rs} {w} {ws}");
-                for (field, value) in ["reads", "read_sectors", "writes", "write_sectors"].iter().zip(v) {
+                for (field, value) in OLD_DISK.iter().zip(v) {
                     self.keep(&format!("vmstat.disk_{field}"), &format!("device={name}"), *value);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Traps: the first report is the average since boot, unless `-y` was given. Only versions 12.1 to
 //! 12.7.8 show that, by a second blank line under the banner; else it shows only where the basic
-//! columns tell how long a report is. Without `-t` there are no times at all.
+//! columns show how long a report is. Without `-t` there are no times at all.
 
 pub(super) mod columns;
 mod length;
@@ -21,7 +21,7 @@ use crate::{
     procps::moments::is_prompt, unix::times::interval_of,
 };
 
-/// What this file reads.
+/// Importer for iostat of sysstat, as text.
 pub static FORMAT: Format = Format {
     name: "iostat",
     summary: "iostat of sysstat, as text: -c, -d, -x, -h and the others",
@@ -102,7 +102,7 @@ enum Run {
     Later,
 }
 
-/// What stands under a header line.
+/// Kind of rows below a header line.
 struct Section {
     kind: Kind,
     layout: Layout,
@@ -126,18 +126,18 @@ enum Kind {
 
 struct Reader {
     times: Times,
-    /// Whether the first report is a sample as the others are, if its length tells.
+    /// Whether the first report is a sample as the others are, if its length shows it.
     first_is_sample: Option<bool>,
     headers: Headers<Section>,
     report: u64,
-    /// Whether the report has begun for which the last time stood there.
+    /// Whether the report of the last time has begun.
     open: bool,
     run: Run,
     /// Blank lines since the banner.
     blank_lines: u32,
-    /// Whether a blank line stands between the last table and what comes.
+    /// Whether a blank line separates the last table from what comes.
     apart: bool,
-    /// The name that stood on a line of its own, as too long for its column or by `-h`.
+    /// Name on a separate line, as it is too long for its column, or by `-h`.
     device: String,
     join: Join<disk::Schema>,
 }

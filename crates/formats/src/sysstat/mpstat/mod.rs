@@ -26,7 +26,7 @@ use crate::{
     Clock, CpuMean, Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, number,
 };
 
-/// What this file reads.
+/// Importer for mpstat of sysstat.
 pub static FORMAT: Format = Format {
     name: "mpstat",
     summary: "mpstat of sysstat: -P ALL, -A, -I, -u, -N, -T",

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{Clock, Family, Fields, Format, Input, Out, Splitter, Sure, Ticker, banner, number, scaled};
 
-/// What this file reads.
+/// Importer for pidstat of sysstat.
 pub static FORMAT: Format = Format {
     name: "pidstat",
     summary: "pidstat of sysstat: -u, -r, -d, -w, -s, -v, -t, -h, -l",

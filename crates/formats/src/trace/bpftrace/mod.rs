@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, civil_time, number};
 
-/// What this file reads.
+/// Importer for maps of bpftrace scripts, as text and -f json.
 pub static FORMAT: Format = Format {
     name: "bpftrace",
     summary: "maps of bpftrace scripts, as text and -f json: hist, lhist, stacks, counts, stats",

@@ -14,7 +14,7 @@ use fenxi_model::{Micros, catalog::histogram};
 use super::syscalls::Others;
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, generic::labels::Labels, scaled, stamp};
 
-/// What this file reads.
+/// Importer for garbage collection log of a JVM.
 pub static FORMAT: Format = Format {
     name: "jvm-gc",
     summary: "garbage collection log of a JVM: -Xlog:gc*, and -XX:+PrintGCDetails of JDK 8",

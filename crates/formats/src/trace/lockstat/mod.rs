@@ -22,7 +22,7 @@ use crate::{Family, Format, Head, Input, Out, Sure, number};
 use line::{Header, PROFILE, Plain, Unit};
 pub(super) use line::{MAX_FRAMES, bucket, dashes, word};
 
-/// What this file reads.
+/// Importer for lockstat of Solaris and FreeBSD.
 pub static FORMAT: Format = Format {
     name: "lockstat",
     summary: "lockstat of Solaris and FreeBSD: -C, -H, -A, -I, -h, -s, -g, -k, -w, -W, -R, -P, -p, -T, -b, -D",

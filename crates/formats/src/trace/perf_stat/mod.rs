@@ -1,6 +1,6 @@
 //! `perf stat`: text for people, CSV (`-x`) and JSON (`-j`), at the end or every interval (`-I`).
 //!
-//! Counters become metrics named `perf.<event>`, in base units. What stands behind `#` follows from
+//! Counters become metrics named `perf.<event>`, in base units. The text behind `#` follows from
 //! the counters where it is a rate; the rest (instructions per cycle, shares) is kept. The elapsed
 //! time is printed after the counters it belongs to, so a report is held until it is complete.
 
@@ -15,7 +15,7 @@ use fenxi_model::{Micros, catalog::metric};
 use super::report::Reports;
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, ctime, number};
 
-/// What this file reads.
+/// Importer for perf stat as text, -x and -j, also with -I, -r, -A, --per-core, --per-socket and --per-thread.
 pub static FORMAT: Format = Format {
     name: "perf-stat",
     summary: "perf stat as text, -x and -j, also with -I, -r, -A, --per-core, --per-socket and --per-thread",
@@ -83,7 +83,7 @@ fn is_above(line: &str) -> bool {
     line.starts_with("perf version ") || line.contains("perf stat ") && !line.contains("Performance counter stats")
 }
 
-/// Whether a reading has an event that every perf knows, or says for how long its counter ran.
+/// Whether a reading has an event that every perf knows, or the running time of its counter.
 fn is_of_perf(reading: &Reading) -> bool {
     let event = reading.event.split(':').next().unwrap_or("");
     let cached =
@@ -249,7 +249,7 @@ impl Reader {
     }
 
     fn take(&mut self, mut reading: Reading, out: &mut Out<'_>) {
-        // A value derived from the counter of the line before has no name of its own.
+        // A value derived from the counter of the line before has no name.
         if reading.event.is_empty() {
             reading.event.clone_from(&self.last_event);
         } else {
@@ -302,6 +302,12 @@ impl Reader {
             Some(started) => Some(after(started, times.elapsed.unwrap_or(0.0))),
             None => self.reports.next(out, times.elapsed),
         };
+        // Of both clocks each has the CPUs that it counted.
+        if self.held.iter().any(|reading| reading.event.starts_with("task-clock")) {
+            for reading in self.held.iter_mut().filter(|reading| reading.event.starts_with("cpu-clock")) {
+                add_label(&mut reading.place, "event", &reading.event);
+            }
+        }
         for reading in self.held.drain(..) {
             write(out, t, times.elapsed, &reading);
         }
@@ -405,13 +411,13 @@ fn place(prefix: &str) -> String {
     }
 }
 
-/// Whether behind this prefix stands how many CPUs were added up.
+/// Whether the number of CPUs that were added up follows this prefix.
 fn aggregated(label: &str) -> bool {
     !label.starts_with("cpu=") && !label.starts_with("thread=")
 }
 
 /// The kind of core and the event in `cpu_core/cycles/u`, as hybrid CPUs have it: the same event of another kind of core
-/// is the same metric with another label. Other PMUs (`power/energy-pkg/`) have events of their own.
+/// is the same metric with another label. Other PMUs (`power/energy-pkg/`) have other events.
 fn of_core(event: &str) -> Option<(String, String)> {
     let (pmu, rest) = event.split_once('/')?;
     let (name, modifiers) = rest.rsplit_once('/')?;

@@ -20,7 +20,7 @@ use self::columns::{Columns, Kind};
 use super::times::{Times, Tool};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number, scaled};
 
-/// What this file reads.
+/// Importer for prstat of Solaris and illumos.
 pub static FORMAT: Format = Format {
     name: "prstat",
     summary: "prstat of Solaris and illumos: default, -a, -c, -L, -m, -n, -t, -J, -T, -Z, -d",

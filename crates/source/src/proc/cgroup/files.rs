@@ -8,7 +8,7 @@ use fenxi_procfs::reading::LIMIT;
 
 use crate::Root;
 
-/// How many descriptors may still be kept open.
+/// Number of descriptors that may still be kept open.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget(usize);
 
@@ -20,7 +20,7 @@ impl Budget {
     }
 }
 
-/// What all groups share: the buffer to read into, descriptors left, devices known.
+/// State shared by all cgroups: read buffer, descriptors left, known devices.
 pub struct Shared {
     pub root: Root,
     bytes: Vec<u8>,
@@ -45,7 +45,7 @@ impl Shared {
         self.bytes = bytes;
     }
 
-    /// Whether the device `major:minor` is made of other devices (dm, md).
+    /// Returns true if the device `major:minor` is made of other devices (dm, md).
     pub fn is_stacked(&mut self, device: &[u8]) -> bool {
         if let Some(known) = self.stacked.get(device) {
             return *known;

@@ -1,9 +1,12 @@
 //! One control group.
 
+use std::sync::Arc;
+
 use fenxi_model::{
     Row, Rows,
     catalog::cgroup::{self, TABLE},
 };
+use fenxi_procfs::containers::Container;
 
 use super::{
     files::{File, Shared},
@@ -49,6 +52,8 @@ type Growth = [Option<f64>; N_COUNTERS];
 pub struct Group {
     /// Path below the root of the hierarchy; `/` is the root.
     pub path: Box<str>,
+    /// Container that it belongs to.
+    pub container: Option<Arc<Container>>,
     files: Files,
     counts: Counts,
     /// Seconds since everything was read.
@@ -95,8 +100,8 @@ macro_rules! files {
 
 impl Group {
     /// A group with its files.
-    pub fn new(path: &str, files: Files) -> Group {
-        Group { path: path.into(), files, counts: Counts::default(), since_s: 0.0, begun: false }
+    pub fn new(path: &str, container: Option<Arc<Container>>, files: Files) -> Group {
+        Group { path: path.into(), container, files, counts: Counts::default(), since_s: 0.0, begun: false }
     }
 
     /// Closes its files.
@@ -128,6 +133,12 @@ impl Group {
         if let (true, Some(dt)) = (begun, tick.dt.filter(|dt| *dt > 0.0)) {
             let mut row = rows.row(&TABLE, tick.t, dt);
             row.str(cgroup::cgroup, &*self.path);
+            if let Some(Container { name, pod, namespace, image }) = self.container.as_deref() {
+                row.str(cgroup::container, name.as_deref())
+                    .str(cgroup::pod, pod.as_deref())
+                    .str(cgroup::namespace, namespace.as_deref())
+                    .str(cgroup::image, image.as_deref());
+            }
             fill_rates(&mut row, &counts.growth, dt);
             fill_means(&mut row, &counts.growth, since_s);
             gauges.fill(&mut row);
@@ -144,12 +155,12 @@ pub fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
     })
 }
 
-/// How often a limit on tasks was reached, of `pids.events`.
+/// Number of times that the limit on tasks was hit, of `pids.events`.
 pub fn task_limit_hits(file: &File, shared: &mut Shared) -> Option<u64> {
     pairs(file.read(shared)?).find(|(key, _)| *key == b"max").map(|(_, hits)| hits)
 }
 
-/// What is true at the end of the interval; None where there is no such limit or controller.
+/// Gauges at the end of the interval; None where there is no such limit or controller.
 #[derive(Default)]
 pub struct Gauges {
     /// Percent of one CPU.

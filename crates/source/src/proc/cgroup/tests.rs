@@ -269,3 +269,26 @@ fn without_control_groups_the_source_is_not_available() {
     machine.put("/proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
     assert!(matches!(machine.try_start(&SOURCE), Err(SourceError::Unavailable { .. })));
 }
+
+#[test]
+fn the_group_of_a_container_has_its_name_and_others_have_none() {
+    let mut session = begin();
+    let id = "c".repeat(64);
+    let path = format!("/docker/{id}");
+    session.machine.put(&format!("{TOP}/cgroup.stat"), "nr_descendants 3\nnr_dying_descendants 0\n");
+    let config =
+        r#"{"Name": "/web", "Config": {"Image": "nginx:1.27", "Labels": {"io.kubernetes.pod.name": "shop-0"}}}"#;
+    session.machine.put(&format!("/var/lib/docker/containers/{id}/config.v2.json"), config);
+    cpu(&session.machine, "/docker", 1000);
+    service(&session.machine, &path);
+    session.tick(1.0);
+    cpu(&session.machine, &path, 5000);
+    service(&session.machine, "/db.service");
+    cpu(&session.machine, "/db.service", 9000);
+    let seen = session.tick(1.0);
+    let text = |group: &str, column: &str| seen.text("cgroup", column, &[group]);
+    assert_eq!(text(&path, "container").as_deref(), Some("web"));
+    assert_eq!(text(&path, "pod").as_deref(), Some("shop-0"));
+    assert_eq!(text(&path, "image").as_deref(), Some("nginx:1.27"));
+    assert_eq!((text(&path, "namespace"), text("/db.service", "container")), (None, None));
+}

@@ -15,7 +15,7 @@ pub type Tops = [Option<String>; CONTROLLERS.len()];
 /// Limits of memory from here on are none: the kernel shows the largest number of whole pages.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// What is read of a group.
+/// Open files of a cgroup (version 1).
 pub struct Files {
     cpu: File,
     quota: File,
@@ -73,7 +73,7 @@ impl Files {
         all.into_iter().chain(rest).for_each(|file| file.close(shared));
     }
 
-    /// Whether it is known what the group reads and writes.
+    /// Returns true if it is known what the group reads and writes.
     pub fn counts_io(&self) -> bool {
         !matches!(self.bytes, File::Missing)
     }
@@ -133,7 +133,7 @@ impl Files {
         }
     }
 
-    /// What is read only of a busy group.
+    /// Reads the files that only a busy cgroup needs.
     pub fn read_rest(&self, shared: &mut Shared, mut step: impl FnMut(C, u64)) -> Gauges {
         let one = |file: &File, shared: &mut Shared| number(file.read(shared)?.trim_ascii());
         let period = one(&self.period, shared).filter(|period| *period > 0);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::proc::scan::{lines, number, words};
 
-/// What is read of a group.
+/// Open files of a cgroup (version 2).
 pub struct Files {
     cpu: File,
     io: File,
@@ -63,7 +63,7 @@ impl Files {
             .for_each(|file| file.close(shared));
     }
 
-    /// Whether it is known what the group reads and writes.
+    /// Returns true if it is known what the group reads and writes.
     pub fn counts_io(&self) -> bool {
         !matches!(self.io, File::Missing)
     }
@@ -118,7 +118,7 @@ impl Files {
         }
     }
 
-    /// What is read only of a busy group.
+    /// Reads the files that only a busy cgroup needs.
     pub fn read_rest(&self, shared: &mut Shared, mut step: impl FnMut(C, u64)) -> Gauges {
         let one = |file: &File, shared: &mut Shared| number(file.read(shared)?.trim_ascii()).map(|n| n as f64);
         let mut gauges = Gauges {

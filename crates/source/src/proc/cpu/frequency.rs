@@ -22,7 +22,7 @@ pub fn events(root: &Root) -> Option<[Event; 3]> {
     Some([event("aperf")?, event("mperf")?, event("tsc")?])
 }
 
-/// How far the three counters went in an interval.
+/// Growth of the three counters in an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Actual {
     /// APERF.

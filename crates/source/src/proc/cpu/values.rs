@@ -1,6 +1,6 @@
 //! Places of what is known of each CPU besides how it spent its time.
 
-/// How many columns there are.
+/// Number of columns.
 pub const N: usize = 7;
 pub const MINOR_FAULTS: usize = 0;
 pub const MAJOR_FAULTS: usize = 1;

@@ -11,7 +11,7 @@ use rustix::{
 
 use crate::Root;
 
-/// How usr and sys come about.
+/// CPU time accounting of the kernel: by ticks or precise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountingKind {
     /// Sampled: the task that runs when the timer ticks is charged a whole tick.
@@ -33,7 +33,7 @@ impl AccountingKind {
     }
 }
 
-/// What was found out at the start.
+/// Kind of CPU time accounting of the kernel, detected at the start.
 #[derive(Clone, Debug)]
 pub struct Accounting {
     /// On the CPU that was looked at.

@@ -4,7 +4,7 @@ use fenxi_model::Rows;
 
 use crate::{SourceError, Tick};
 
-/// What a CPU ran, nanoseconds since whatever moment.
+/// CPU time of tasks on one CPU, in nanoseconds since an arbitrary start.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuRun {
     /// Time that tasks had it.

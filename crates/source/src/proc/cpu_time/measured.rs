@@ -137,7 +137,7 @@ impl Measured {
         }
     }
 
-    /// What tasks ran on CPU `cpu`.
+    /// CPU time of tasks on CPU `cpu`, in nanoseconds.
     pub fn of_cpu(&self, cpu: usize) -> Option<u64> {
         self.cpus.get(cpu).copied().flatten()
     }
@@ -147,7 +147,7 @@ impl Measured {
         self.given_cpus.get(cpu).copied().flatten()?.tick_ns
     }
 
-    /// What CPU `cpu` spent in idle states.
+    /// Time of CPU `cpu` in idle states, in nanoseconds.
     pub fn idle_states(&self, cpu: usize) -> Option<u64> {
         self.idle_states.get(cpu).copied().flatten()
     }

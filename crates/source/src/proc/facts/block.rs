@@ -16,6 +16,7 @@ const FILES: &[&str] = &[
     "queue/max_hw_sectors_kb",
     "queue/logical_block_size",
     "queue/physical_block_size",
+    "queue/minimum_io_size",
     "queue/optimal_io_size",
     "queue/write_cache",
     "queue/fua",
@@ -55,5 +56,21 @@ pub fn block(root: &Root, facts: &mut Facts) {
         }
         let below = names(root, &format!("{folder}/slaves"));
         facts.add("block", format!("{device} made of"), below.join(" "));
+    }
+}
+
+/// Layouts of btrfs.
+const PROFILES: &[&str] = &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
+
+/// The devices of each btrfs, and the layouts of its data and metadata.
+pub fn btrfs(root: &Root, facts: &mut Facts) {
+    for id in names(root, "/sys/fs/btrfs").into_iter().filter(|name| name != "features") {
+        let folder = format!("/sys/fs/btrfs/{id}");
+        facts.add("block", format!("btrfs {id} devices"), names(root, &format!("{folder}/devices")).join(" "));
+        for kind in ["data", "metadata"] {
+            let below = names(root, &format!("{folder}/allocation/{kind}"));
+            let profiles: Vec<_> = below.into_iter().filter(|name| PROFILES.contains(&name.as_str())).collect();
+            facts.add("block", format!("btrfs {id} {kind} profile"), profiles.join(" "));
+        }
     }
 }

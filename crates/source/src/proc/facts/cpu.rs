@@ -98,6 +98,17 @@ pub fn caches(root: &Root, facts: &mut Facts) {
     }
 }
 
+/// The idle states of the first CPU: the longest time that leaving each takes, and whether it is disabled.
+pub fn idle_states(root: &Root, facts: &mut Facts) {
+    let folder = format!("{CPUS}/cpu0/cpuidle");
+    for n in 0..names(root, &folder).len() {
+        let get = |file: &str| root.read_text(&format!("{folder}/state{n}/{file}"));
+        let (Some(name), Some(exit_us)) = (get("name"), get("latency")) else { continue };
+        let disabled = if get("disable").is_some_and(|text| text != "0") { ", disabled" } else { "" };
+        facts.add("cpu", format!("idle state {n}"), format!("{name}, exit latency {exit_us} us{disabled}"));
+    }
+}
+
 /// Hardware vulnerabilities and what is done about them.
 pub fn vulnerabilities(root: &Root, facts: &mut Facts) {
     let folder = format!("{CPUS}/vulnerabilities");
@@ -106,7 +117,7 @@ pub fn vulnerabilities(root: &Root, facts: &mut Facts) {
     }
 }
 
-/// How the frequency is governed: settings, not what it is at this moment.
+/// Facts of frequency scaling: settings, not the current frequency.
 pub fn frequency(root: &Root, facts: &mut Facts) {
     const TOPIC: &str = "cpufreq";
     for (name, path) in [

@@ -37,7 +37,7 @@ pub fn os(root: &Root, facts: &mut Facts) {
     }
 }
 
-/// What the machine runs upon or within, as far as it can be seen from inside.
+/// Detects virtualisation: hypervisor and container, as far as they can be seen from inside.
 pub fn virtualisation(root: &Root, facts: &mut Facts) {
     const TOPIC: &str = "virtualisation";
     let cpuinfo = root.read_text("/proc/cpuinfo").unwrap_or_default();

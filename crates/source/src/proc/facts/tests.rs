@@ -239,3 +239,33 @@ fn each_setting_that_is_asked_for_and_not_in_effect_is_found_alone() {
         files.into_iter().chain([("/.dockerenv", ""), ("/etc/sysctl.d/95.conf", "vm.swappiness=7\n")]).collect();
     assert_eq!(not_in_effect(&facts(&files)), []);
 }
+
+#[test]
+fn a_btrfs_has_its_devices_and_layouts() {
+    let seen = facts(&[
+        ("/sys/fs/btrfs/features/raid56", "0"),
+        ("/sys/fs/btrfs/1f-2a/devices/loop0/size", "1"),
+        ("/sys/fs/btrfs/1f-2a/devices/loop1/size", "1"),
+        ("/sys/fs/btrfs/1f-2a/allocation/data/raid0/used_bytes", "1"),
+        ("/sys/fs/btrfs/1f-2a/allocation/data/flags", "1"),
+        ("/sys/fs/btrfs/1f-2a/allocation/metadata/raid1/used_bytes", "1"),
+    ]);
+    assert_eq!(fact(&seen, "block", "btrfs 1f-2a devices").as_deref(), Some("loop0 loop1"));
+    assert_eq!(fact(&seen, "block", "btrfs 1f-2a data profile").as_deref(), Some("raid0"));
+    assert_eq!(fact(&seen, "block", "btrfs 1f-2a metadata profile").as_deref(), Some("raid1"));
+    assert_eq!(fact(&seen, "block", "btrfs features devices"), None);
+}
+
+#[test]
+fn idle_states_are_known_with_what_leaving_them_costs() {
+    let state = |n: u32| format!("/sys/devices/system/cpu/cpu0/cpuidle/state{n}");
+    let seen = facts(&[
+        (&format!("{}/name", state(0)), "POLL"),
+        (&format!("{}/latency", state(0)), "0"),
+        (&format!("{}/name", state(1)), "C6"),
+        (&format!("{}/latency", state(1)), "133"),
+        (&format!("{}/disable", state(1)), "1"),
+    ]);
+    assert_eq!(fact(&seen, "cpu", "idle state 0").as_deref(), Some("POLL, exit latency 0 us"));
+    assert_eq!(fact(&seen, "cpu", "idle state 1").as_deref(), Some("C6, exit latency 133 us, disabled"));
+}

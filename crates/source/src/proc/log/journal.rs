@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// What came since it was asked last.
+/// Entries since the last call.
 #[derive(Debug, Default)]
 pub struct Came {
     /// The first entries.
@@ -115,7 +115,7 @@ impl Journal {
         Ok(Journal { child, came, reader: Some(reader) })
     }
 
-    /// What came since the last time.
+    /// Reads the entries since the last call.
     ///
     /// # Errors
     /// When `journalctl` has ended, with its message.

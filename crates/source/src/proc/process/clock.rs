@@ -20,7 +20,7 @@ pub fn of_this_thread() -> i32 {
     (!rustix::thread::gettid().as_raw_pid()) << 3 | 6
 }
 
-/// Whether the process ids of `root` are those of this process's system calls.
+/// Returns true if the process ids of `root` are those of this process's system calls.
 pub fn usable(root: &Root) -> bool {
     let own = std::process::id();
     // A /proc of another namespace of process ids names other processes.

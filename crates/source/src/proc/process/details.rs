@@ -18,7 +18,7 @@ use crate::Root;
 /// costs two reads a thread, and a process with so many is busy enough for ticks.
 const MAX_THREADS: u64 = 64;
 
-/// How the CPU time of a process or thread is known.
+/// Method of measuring the CPU time of a process or thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measured {
     /// By clock ticks, in `stat`.
@@ -47,7 +47,7 @@ impl Measured {
     }
 }
 
-/// What a process did since it was last looked at. None where the kernel does not report it.
+/// Work of a process since the last sample. None where the kernel does not report it.
 #[derive(Debug, Default)]
 pub struct ProcessWork {
     pub cpu_ns: u64,
@@ -63,7 +63,7 @@ pub struct ProcessWork {
     pub switches: Option<(u64, u64)>,
 }
 
-/// What is remembered for the next time.
+/// Counters of the last sample.
 #[derive(Debug, Default)]
 pub struct Details {
     /// Ordered by thread id.
@@ -88,12 +88,12 @@ struct Thread {
 }
 
 impl Details {
-    /// Whether an unchanged `schedstat` of the main thread means that nothing was done.
+    /// Returns true if an unchanged `schedstat` of the main thread means that nothing was done.
     pub fn trusted(&self) -> bool {
         self.exact && self.threads.len() == 1
     }
 
-    /// Whether the only thread has not run since.
+    /// Returns true if the only thread has not run since.
     pub fn same_run(&self, now: Run) -> bool {
         self.threads.first().is_some_and(|t| t.run == now)
     }
@@ -104,7 +104,7 @@ impl Details {
         exact_ns(stat.utime + stat.stime, threads_ns, TICK_NS)
     }
 
-    /// What it and its ended children had read and written when it was last seen.
+    /// I/O of the process and its ended children at the last sample.
     pub fn io(&self) -> io::Io {
         self.io.seen()
     }

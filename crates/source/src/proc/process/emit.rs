@@ -6,10 +6,10 @@ use fenxi_model::{
     Row, Rows,
     catalog::process::{self, TABLE},
 };
-use fenxi_procfs::{TICK_NS, scan, stat::split_as};
+use fenxi_procfs::{TICK_NS, containers::Container, scan, stat::split_as};
 
 use super::{
-    Active, KnownProcess, Processes,
+    Active, KnownProcess, LOOK_AGAIN, Processes,
     details::Measured,
     exited::Totals,
     gone::Gone,
@@ -19,6 +19,9 @@ use super::{
     times::Children,
 };
 use crate::Tick;
+
+/// Name, user, role and container of processes that have one row together.
+type Alike<'a> = (&'a str, u32, Option<&'a str>, Option<&'a Container>);
 
 impl Processes {
     pub(super) fn emit(&mut self, tick: Tick, dt: f64, rows: &mut Rows) {
@@ -81,6 +84,13 @@ impl Processes {
         if !self.reader.cpu_only {
             known.files.look(&mut self.reader, *pid);
         }
+        // A runtime moves a process into its group after it began.
+        let look = known.looked_as.as_deref() != Some(&*known.comm)
+            || known.container.is_none() && self.round.is_multiple_of(LOOK_AGAIN);
+        if !self.reader.cpu_only && self.containers.any() && look {
+            known.looked_as = Some(known.comm.clone());
+            known.container = self.reader.group(*pid).and_then(|path| self.containers.of(path));
+        }
         let (cpu_pct, per_s) = (|ns: u64| ns as f64 / 1e7 / dt, |n: u64| n as f64 / dt);
         let (known, stat) = (&*known, &known.stat);
         let (usr_ns, sys_ns) = stat.split(before, work.cpu_ns);
@@ -97,6 +107,7 @@ impl Processes {
             .f64(process::children_cpu, cpu_pct(children_ns))
             .f64(process::minor_faults_per_s, per_s(minor))
             .f64(process::major_faults_per_s, per_s(major));
+        name_container(&mut row, known.container.as_deref());
         if self.delays
             && let (Some(now), Some(then)) = (stat.io_wait_ticks, before.io_wait_ticks.or(Some(0)))
         {
@@ -114,9 +125,9 @@ impl Processes {
 
     /// Rows of processes that no sample saw: those of one name, user and role have one together.
     fn emit_unseen(&mut self, unseen: &[&Gone], tick: Tick, dt: f64, rows: &mut Rows) {
-        let mut groups: BTreeMap<(&str, u32, Option<&str>), (Gone, u64)> = BTreeMap::new();
+        let mut groups: BTreeMap<Alike<'_>, (Gone, u64)> = BTreeMap::new();
         for gone in unseen {
-            let key = (&*gone.ended.comm, gone.ended.uid, self.role(gone.ended.pid));
+            let key = (&*gone.ended.comm, gone.ended.uid, self.role(gone.ended.pid), gone.container.as_deref());
             match groups.get_mut(&key) {
                 Some((sum, n)) => {
                     sum.add(gone);
@@ -139,8 +150,9 @@ impl Processes {
         let (usr_ns, sys_ns) = split_as(gone.ns, usr, sys);
         let pct = |ns: u64| ns as f64 / 1e7 / dt;
         let (role, is_one) = (self.role(ended.pid), n == 1);
-        rows.row(&TABLE, tick.t, dt)
-            .i64(process::pid, is_one.then_some(i64::from(ended.pid)))
+        let mut row = rows.row(&TABLE, tick.t, dt);
+        name_container(&mut row, gone.container.as_deref());
+        row.i64(process::pid, is_one.then_some(i64::from(ended.pid)))
             .str(process::comm, &*ended.comm)
             .str(process::user, self.users.name(ended.uid))
             .i64(process::ppid, is_one.then_some(i64::from(ended.ppid)))
@@ -242,4 +254,12 @@ fn io(row: &mut Row<'_, process::Schema>, figures: Option<[u64; FIGURES]>, per_s
         .f64(process::write_call_bytes_per_s, per_s(write_call))
         .f64(process::read_calls_per_s, per_s(reads))
         .f64(process::write_calls_per_s, per_s(writes));
+}
+
+fn name_container(row: &mut Row<'_, process::Schema>, container: Option<&Container>) {
+    let Some(Container { name, pod, namespace, image }) = container else { return };
+    row.str(process::container, name.as_deref())
+        .str(process::pod, pod.as_deref())
+        .str(process::namespace, namespace.as_deref())
+        .str(process::image, image.as_deref());
 }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::io::Io;
 
-/// What a process, or several, used: CPU time, page faults and I/O.
+/// Totals of one process or several: CPU time, page faults and I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// CPU time.
@@ -31,7 +31,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// What a process used itself in all, `ns` of CPU time.
+    /// Totals of a process without its children, with `ns` of CPU time.
     pub fn from_stat(stat: &Stat, ns: u64) -> Totals {
         Totals {
             ns,
@@ -43,7 +43,7 @@ impl Totals {
         }
     }
 
-    /// What its ended and awaited children used in all.
+    /// Totals of its ended and awaited children.
     pub fn of_children(stat: &Stat) -> Totals {
         Totals {
             ns: (stat.child_utime + stat.child_stime) * TICK_NS,
@@ -133,7 +133,7 @@ impl Exited {
         self.parents.values().fold(Totals::default(), |sum, t| sum + *t)
     }
 
-    /// What ended children of `pid` used that was not shown before, in nanoseconds of CPU time.
+    /// CPU time of ended children of `pid` that was not reported before, in nanoseconds.
     pub fn of_parent(&self, pid: u32) -> u64 {
         self.parents.get(&pid).map_or(0, |t| t.ns)
     }

@@ -7,7 +7,7 @@ use super::reader::Reader;
 /// Samples after which a limit is read anew: it hardly ever changes.
 const LIMIT_AGE: u32 = 16;
 
-/// What is known of the open files of a process.
+/// Open files of a process: number and limit.
 #[derive(Debug, Default)]
 pub struct OpenFiles {
     /// How many are open; None before Linux 6.2, where they would have to be counted one by one.

@@ -1,6 +1,8 @@
 //! What processes that ended did in the interval: those that a sample saw alive, and those that are known by their exit record only.
 
-use fenxi_procfs::TICK_NS;
+use std::sync::Arc;
+
+use fenxi_procfs::{TICK_NS, containers::Container};
 
 use super::{KnownProcess, Processes, exited::Totals, exits::Ended};
 
@@ -16,8 +18,10 @@ pub struct Gone {
     pub block_ns: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
-    /// Whether no sample saw it.
+    /// True if no sample saw it.
     pub is_unseen: bool,
+    /// In which it ran; of one that no sample saw, in which its parent does.
+    pub container: Option<Arc<Container>>,
 }
 
 impl Processes {
@@ -50,6 +54,7 @@ impl Processes {
             major_faults: ended.major_faults.saturating_sub(known.stat.major_faults),
             command: known.command,
             is_unseen: false,
+            container: known.container,
             ended,
         });
     }
@@ -65,7 +70,8 @@ impl Processes {
             for ended in std::mem::take(&mut left) {
                 if self.all || self.wanted.selection.wants_ended(&ended, self.is_wanted(ended.ppid)) {
                     self.tree.ended(ended.pid);
-                    self.gone.push(Gone::unseen(ended));
+                    let container = self.known.get(&ended.ppid).and_then(|parent| parent.container.clone());
+                    self.gone.push(Gone::unseen(ended, container));
                 } else {
                     left.push(ended);
                 }
@@ -107,7 +113,7 @@ impl Gone {
         self.major_faults += other.major_faults;
     }
 
-    fn unseen(ended: Ended) -> Gone {
+    fn unseen(ended: Ended, container: Option<Arc<Container>>) -> Gone {
         Gone {
             ns: ended.cpu_ns,
             usr: ended.usr_us,
@@ -118,6 +124,7 @@ impl Gone {
             major_faults: ended.major_faults,
             command: None,
             is_unseen: true,
+            container,
             ended,
         }
     }

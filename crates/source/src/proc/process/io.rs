@@ -34,12 +34,12 @@ impl Io {
     /// Unknown.
     pub const UNKNOWN: Io = Io(None);
 
-    /// Whether an account may hold another one: each figure is as large, or one of them is not known.
+    /// Returns true if an account may hold another one: each figure is as large, or one of them is not known.
     pub fn may_hold(self, other: Io) -> bool {
         self.0.zip(other.0).is_none_or(|(all, some)| all.iter().zip(&some).all(|(all, some)| all >= some))
     }
 
-    /// Whether anything is known to have been read or written.
+    /// Returns true if anything is known to have been read or written.
     pub fn is_any(self) -> bool {
         self.0.is_some_and(|figures| figures.iter().any(|n| *n > 0))
     }
@@ -67,7 +67,7 @@ impl Sub for Io {
     }
 }
 
-/// What is remembered of a process.
+/// I/O counters of a process at the last sample.
 #[derive(Debug, Default)]
 pub struct Account {
     /// Of all of it, ended children included.
@@ -78,7 +78,7 @@ pub struct Account {
     is_denied: bool,
 }
 
-/// What was done since the time before.
+/// I/O since the last sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     /// By the process itself; None where the kernel does not report it.
@@ -88,7 +88,7 @@ pub struct Growth {
 }
 
 impl Account {
-    /// What it and its ended children had read and written when it was last seen.
+    /// I/O of the process and its ended children at the last sample.
     pub fn seen(&self) -> Io {
         if self.is_denied { Io::UNKNOWN } else { self.whole }
     }

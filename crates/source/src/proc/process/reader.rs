@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
 
 use crate::Root;
 
-/// What the scheduler keeps of one thread.
+/// Scheduler statistics of one thread (schedstat).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Nanoseconds on a CPU.
@@ -40,7 +40,7 @@ pub struct Reader {
     entries: Vec<MaybeUninit<u8>>,
     /// Room for a list of threads.
     pub tids: Vec<u32>,
-    /// Whether only CPU times are wanted: I/O, context switches and users are then not read.
+    /// True if only CPU times are wanted: I/O, context switches and users are then not read.
     pub cpu_only: bool,
     /// This very process, when it is among those that are read.
     pub own: Option<u32>,
@@ -88,6 +88,14 @@ impl Reader {
         stat::parse(self.file(pid, None, "stat")?)
     }
 
+    /// The path of its control group: of version 2, or the longest of version 1.
+    pub fn group(&mut self, pid: u32) -> Option<&str> {
+        let text = std::str::from_utf8(self.file(pid, None, "cgroup")?).ok()?;
+        let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+        // Where both are, containers are in groups of version 1 too, and those of version 2 may be the root.
+        paths.max_by_key(|path| path.len())
+    }
+
     /// `schedstat` of a process's main thread, from `file` where that is given.
     pub fn schedstat(&mut self, pid: u32, file: Option<&OwnedFd>) -> Option<Run> {
         match file {
@@ -129,7 +137,7 @@ impl Reader {
         Some(shown.chars().map(|c| if is_hidden(c) { HIDDEN } else { c }).collect())
     }
 
-    /// How many files a process has open; None where the kernel does not report it at once (before 6.2), or of a saved copy.
+    /// Number of open files of a process; None where the kernel does not report it at once (before 6.2), or of a saved copy.
     pub fn open_files(&mut self, pid: u32) -> Option<u64> {
         if self.saved {
             return None;

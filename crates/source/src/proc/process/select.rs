@@ -27,21 +27,21 @@ impl std::fmt::Debug for Selection {
     }
 }
 
-/// What is known of a process that may be wanted.
+/// Candidate for a row: a process and its use of resources.
 pub struct Candidate<'a> {
     pub pid: u32,
     pub comm: &'a str,
-    /// Whether its parent is wanted.
+    /// True if its parent is wanted.
     pub parent: bool,
 }
 
 impl Selection {
-    /// Whether everything is wanted.
+    /// Returns true if everything is wanted.
     pub fn is_all(&self) -> bool {
         self.pids.is_empty() && self.name.is_none() && self.uid.is_none() && self.cgroup.is_none() && !self.descendants
     }
 
-    /// Whether a process that lives is wanted; reads of it what it takes to know.
+    /// Returns true if a process that lives is wanted; reads of it what it takes to know.
     pub fn wants(&self, reader: &mut Reader, candidate: &Candidate<'_>) -> bool {
         let pid = candidate.pid;
         (self.pids.is_empty() || self.pids.contains(&pid))
@@ -55,7 +55,7 @@ impl Selection {
             })
     }
 
-    /// Whether a process that was never seen alive is wanted, of which only its record is known.
+    /// Returns true if a process that was never seen alive is wanted, of which only its record is known.
     pub fn wants_ended(&self, ended: &Ended, parent: bool) -> bool {
         (self.pids.is_empty() || self.pids.contains(&ended.pid))
             // A child begins in its parent's group.

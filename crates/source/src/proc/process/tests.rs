@@ -372,3 +372,26 @@ fn a_live_shell_has_not_written_what_its_child_wrote() {
     drop(child.stdin.take());
     child.wait().unwrap();
 }
+
+#[test]
+fn a_process_in_a_container_has_its_name_also_where_it_was_moved_there_after_it_began() {
+    let id = "d".repeat(64);
+    let busy = Fake { run: Some((15_000_000_000, 5)), ..IDLE };
+    let machine = Machine::new();
+    machine.put("/etc/passwd", "ann:x:1000:1000::/home/ann:/bin/sh\n");
+    let config = r#"{"Name": "/web", "Config": {"Image": "nginx:1.27", "Labels": {}}}"#;
+    machine.put(&format!("/var/lib/docker/containers/{id}/config.v2.json"), config);
+    machine.put("/proc/100/cgroup", "0::/system.slice/docker.service\n");
+    put(&machine, &busy);
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    put(&session.machine, &Fake { run: Some((15_003_000_000, 5)), ..busy });
+    let text = |seen: &Observed, comm: &str, column| seen.text("process", column, &["100", comm, "ann"]);
+    assert_eq!(text(&session.tick(1.0), "db", "container"), None);
+    session.machine.put("/proc/100/cgroup", format!("4:memory:/docker/{id}\n0::/\n"));
+    put(&session.machine, &Fake { comm: "nginx", run: Some((15_006_000_000, 5)), ..busy });
+    let seen = session.tick(1.0);
+    assert_eq!(text(&seen, "nginx", "container").as_deref(), Some("web"));
+    assert_eq!(text(&seen, "nginx", "image").as_deref(), Some("nginx:1.27"));
+    assert_eq!(text(&seen, "nginx", "pod"), None);
+}

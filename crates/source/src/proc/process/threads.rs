@@ -37,7 +37,7 @@ pub struct Threads {
 pub struct Owner<'a> {
     pub pid: u32,
     pub user: Option<&'a str>,
-    /// Whether the process began in the interval: so did its threads.
+    /// True if the process began in the interval: so did its threads.
     pub begun: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::{Collector, Root, Source, SourceError, Spec, Take};
 pub struct CpuTimes {
     /// Which processes.
     pub selection: Arc<Selection>,
-    /// Whether each thread has a row as well.
+    /// True if each thread has a row as well.
     pub threads: bool,
 }
 
@@ -78,7 +78,7 @@ impl Tree {
         Tree { members: FxHashSet::from_iter([std::process::id()]), begin: Children::now(), shown_ns: 0 }
     }
 
-    /// Whether children of `pid` belong to it though it may be gone.
+    /// Returns true if children of `pid` belong to it though it may be gone.
     pub fn holds(&self, pid: u32) -> bool {
         self.members.contains(&pid)
     }

@@ -31,7 +31,7 @@ const CACHING: &[u8] = b"caching_sha2_password";
 const SHA256: &[u8] = b"sha256_password";
 const CLEAR: &[u8] = b"mysql_clear_password";
 
-/// What follows from a packet.
+/// Next step after a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// More packets.

@@ -242,7 +242,7 @@ impl Session {
         Event::Done(std::mem::take(&mut self.reply))
     }
 
-    /// Whether a statement can be sent now. Without values it is sent as text: BEGIN cannot be prepared everywhere.
+    /// Returns true if a statement can be sent now. Without values it is sent as text: BEGIN cannot be prepared everywhere.
     pub fn is_prepared(&self, statement: &Statement, mode: Mode) -> bool {
         mode == Mode::Simple || statement.values() == 0 || self.number(statement) != 0
     }

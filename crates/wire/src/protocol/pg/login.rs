@@ -61,7 +61,7 @@ impl Handshake {
         self.startup(out);
     }
 
-    /// Whether a message is to be answered with what binds the login to the TLS connection, which is not known yet.
+    /// Returns true if a message is to be answered with what binds the login to the TLS connection, which is not known yet.
     pub fn wants_binding(&self, tag: u8, body: &[u8]) -> bool {
         let is_asked = tag == b'R' && body.starts_with(&[0, 0, 0, 10]) && self.login.binding != Binding::Disable;
         is_asked && self.is_encrypted && self.end_point.is_none()
@@ -72,13 +72,13 @@ impl Handshake {
         self.end_point = Some(end_point);
     }
 
-    /// What the user should know, once the login is done.
+    /// Takes warnings, once the login is done.
     pub fn cautions(&mut self) -> Vec<String> {
         self.cautions.extend(unencrypted(&self.login, self.is_encrypted));
         std::mem::take(&mut self.cautions)
     }
 
-    /// Whether the next byte is the answer to the request for TLS, which is no message.
+    /// Returns true if the next byte is the answer to the request for TLS, which is no message.
     pub fn awaits_tls(&self) -> bool {
         self.awaits_tls
     }

@@ -10,7 +10,7 @@ use crate::login::{Login, Salted};
 /// More rounds than this, 244 times the server's default, would only keep the client busy: nothing ends them once they began.
 const MAX_ROUNDS: u32 = 1_000_000;
 
-/// Whether an exchange is bound to its TLS connection.
+/// Channel binding of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// To this hash of the server's certificate.
@@ -60,17 +60,17 @@ impl Scram {
         }
     }
 
-    /// Whether it is bound to the connection.
+    /// Returns true if it is bound to the connection.
     pub fn is_bound(&self) -> bool {
         matches!(self.bound, Bound::To(_))
     }
 
-    /// Whether the client's proof was sent.
+    /// Returns true if the client's proof was sent.
     pub fn has_proven(&self) -> bool {
         self.expected.is_some()
     }
 
-    /// Whether the server proved that it knows the password.
+    /// Returns true if the server proved that it knows the password.
     pub fn is_verified(&self) -> bool {
         self.is_verified
     }
@@ -172,7 +172,7 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// What the server asks for with MD5: `md5` and the hash of the salted hash of password and user.
+/// Response to an MD5 request: `md5` and the hash of the salted hash of password and user.
 pub fn md5(login: &Login, salt: [u8; 4]) -> String {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let password = login.password.as_ref().map_or("", |p| p.reveal());

@@ -129,7 +129,8 @@ fn recorded(global: &Global, args: &RunArgs, planned: &Planned, printer: &Printe
             return Err(error);
         }
     };
-    for (t, summary) in &intervals {
+    // Results leave out the warm-up, and so do the intervals: both give the same means.
+    for (t, summary) in intervals.iter().filter(|(_, summary)| !summary.warmup) {
         summary.row(observed.rows(), *t);
     }
     report::rows(&outcome, observed.rows());

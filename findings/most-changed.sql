@@ -1,0 +1,22 @@
+-- title: What changed most
+-- severity: info
+-- section: result
+-- periods: inside, rest
+-- names-cause: no
+-- message: Most changed: {list}.
+-- advice: None of the rules over two periods is about it, or they stand above: what rises per transaction is nearer to the cause than what falls with the throughput.
+-- ask: top-processes
+-- yes: cpu usr=30 idle=70 *60
+-- yes: inside cpu usr=60 idle=40 *30 @60
+-- no: cpu usr=30 idle=70 *60
+-- no: inside cpu usr=30 idle=70 *30 @60
+-- Of each meaning its first series; what rises for each transaction before what follows from fewer of them.
+WITH firsts AS (
+    SELECT *, greatest(coalesce(cost, change), change) > 0.3 AS is_rise, row_number() OVER (PARTITION BY run ORDER BY greatest(coalesce(cost, change), change) > 0.3 DESC, weight DESC) AS place
+    FROM change
+    WHERE is_first = 1 AND abs(change) >= 0.3 AND means NOT IN ('other_io', 'other_cpu')
+)
+SELECT run, any_value(host) AS host, string_agg(summary, '; ' ORDER BY place) AS list, 'info' AS severity, 0.01 AS weight
+FROM firsts
+WHERE place <= 3
+GROUP BY run

@@ -175,23 +175,22 @@ impl Gathering {
         self.shared.ring();
     }
 
-    /// Waits for the last readings, if there was a first one.
-    pub fn ended(&self, until: Instant) {
-        if locked(&self.shared.stage).has_polled {
-            self.wait_for(&|stage| stage.ended == stage.begun, until);
-        }
+    /// Waits for the last readings, if there was a first one; false when they are not there in time.
+    pub fn ended(&self, until: Instant) -> bool {
+        !locked(&self.shared.stage).has_polled || self.wait_for(&|stage| stage.ended == stage.begun, until)
     }
 
-    /// Waits until the threads are so far, or the time is over.
-    fn wait_for(&self, is_so_far: &dyn Fn(&Stage) -> bool, until: Instant) {
+    /// Waits until the threads are so far; false when the time is over before.
+    fn wait_for(&self, is_so_far: &dyn Fn(&Stage) -> bool, until: Instant) -> bool {
         let mut stage = locked(&self.shared.stage);
         while !is_so_far(&stage) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return;
+                return false;
             }
             stage = self.shared.next_stage.wait_timeout(stage, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        true
     }
 
     /// CPU seconds that its threads have used.

@@ -155,7 +155,11 @@ impl Collector for Observing {
         if tick.is_last {
             self.finish();
             let until = self.until.unwrap_or_else(Instant::now);
-            self.at_work.iter().for_each(|gathering| gathering.ended(until));
+            for gathering in &self.at_work {
+                if !gathering.ended(until) {
+                    rows.note(gathering.name(), None, "it has not answered the last questions in time: its last interval is missing");
+                }
+            }
         }
         for gathering in &self.at_work {
             gathering.take(tick.t, rows);

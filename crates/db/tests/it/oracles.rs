@@ -72,12 +72,10 @@ fn locks_held_for_a_known_time_are_waited_for_as_long() {
     assert!(waited > 0.8 && (seen - waited).abs() < 0.2 * waited + 0.1, "{seen} of {waited} s");
 }
 
-#[test]
-fn statements_that_were_evicted_are_counted_and_none_is_huge() {
-    let more = ["-c", "shared_preload_libraries=pg_stat_statements", "-c", "pg_stat_statements.max=100"];
-    let Some(server) = server(&more) else { return };
+/// Entries that were evicted while 400 statements ran, and how many calls were seen; None where the server was too busy to
+/// answer in time, which a note says.
+fn evicted(server: &Server) -> Option<(f64, f64)> {
     let mut client = server.client("postgres");
-    client.run("CREATE EXTENSION pg_stat_statements").unwrap();
     let mut observation = begin(&server.url("postgres"), 10).unwrap();
     let columns = |n: usize| (0..n).map(|column| format!("{column} AS c{column}")).collect::<Vec<_>>().join(", ");
     for n in 1..=400 {
@@ -85,13 +83,24 @@ fn statements_that_were_evicted_are_counted_and_none_is_huge() {
     }
     observation.go_on(1.5);
     let rows = observation.end();
+    if notes(&rows).iter().any(|note| note.contains("it has not answered")) {
+        return None;
+    }
     let databases = rows.of(&db::TABLE).unwrap();
-    let lost: f64 = (0..databases.n_rows()).filter_map(|row| databases.f64(row, db::statements_lost)).sum();
-    assert!(lost > 0.0, "{lost}");
+    let lost = (0..databases.n_rows()).filter_map(|row| databases.f64(row, db::statements_lost)).sum();
     let statements = rows.of(&db_statement::TABLE).unwrap();
     let own = |row: usize| statements.str(row, db_statement::digest) == Some("fenxi-db");
     let calls = amount(&rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| !own(row));
-    assert!(calls <= 401.0, "{calls}");
+    Some((lost, calls))
+}
+
+#[test]
+fn statements_that_were_evicted_are_counted_and_none_is_huge() {
+    let more = ["-c", "shared_preload_libraries=pg_stat_statements", "-c", "pg_stat_statements.max=100"];
+    let Some(server) = server(&more) else { return };
+    server.client("postgres").run("CREATE EXTENSION pg_stat_statements").unwrap();
+    let (lost, calls) = (0..4).find_map(|_| evicted(&server)).expect("it answers in time once");
+    assert!(lost > 0.0 && calls <= 401.0, "{lost} evicted, {calls} calls");
 }
 
 #[test]

@@ -200,7 +200,9 @@ fn an_archive_that_is_cut_or_changed_anywhere_is_refused() {
     let (_dir, here) = store();
     let ids = filled(&here);
     let archive = export(&here, &ids);
-    let (_there, there) = store();
+    let (_whole, whole) = store();
+    take(&whole, &archive).unwrap();
+    let (mut _there, mut there) = store();
     for cut in (0..archive.len()).step_by(397).chain([archive.len() - 1]) {
         assert!(cut < 1000 || is_archive(&archive[..cut]).unwrap(), "cut at {cut}");
         let message = take(&there, &archive[..cut]).unwrap_err().to_string();
@@ -211,7 +213,11 @@ fn an_archive_that_is_cut_or_changed_anywhere_is_refused() {
         let mut changed = archive.clone();
         // Two bits: the one of them is unused where it falls on the descriptor of a Zstandard frame.
         changed[at] ^= 0x11;
-        assert!(take(&there, &changed).is_err(), "byte {at} of {}", archive.len());
+        if take(&there, &changed).is_ok() {
+            // Some changes mean nothing to who unpacks: bytes of frames have more than one form, a tar is padded.
+            assert_eq!(content(&there), content(&whole), "byte {at} of {}", archive.len());
+            (_there, there) = store();
+        }
     }
     assert!(content(&there).is_empty() && there.ids().unwrap().is_empty());
     // The compressed form need not be ours; what is inside must be.

@@ -127,6 +127,10 @@ fn a_disk_that_fails_loses_nothing_and_nothing_in_silence() {
         let is_clean = text(&verified.stdout).lines().all(|line| line.contains(": remark: "));
         assert!(verified.status.success() && is_clean, "{failure} {args:?}: {verified:?}");
         assert_eq!(answers(&fenxi), right, "{failure} {args:?}");
+        if failure % 24 == 23 {
+            // With what was recorded so far each check would take longer than the last.
+            while fenxi.run(&["rm", "new"]).status.success() {}
+        }
     }
     for n in 0..(failures as u64).min(40) {
         disk.fail("read", n);

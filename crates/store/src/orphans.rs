@@ -37,11 +37,10 @@ impl Store {
         if self.knows_only_some() {
             return self.all_runs().clear_open();
         }
-        // In this order, as everywhere both are taken. Held to the end: no process creates a directory under a name that
-        // is being removed.
+        // In this order, as everywhere both are taken. The second is not held to the end: to forget a run is to replace files,
+        // which begins with a directory. Those that were found are nobody's, and all are created under names that are free.
         let Ok(_turn) = self.changing() else { return };
-        let alone = self.nobody_begins();
-        let left = self.left_in_open(alone.as_ref());
+        let left = self.left_in_open(self.nobody_begins().as_ref());
         // A process killed between a checksum and its file left the directory of both.
         let checksums = if left.is_empty() { Vec::new() } else { self.left_in_windows() };
         for path in checksums {

@@ -29,6 +29,7 @@ formats! {
     jmeter,
     k6,
     iperf3,
+    iperf2,
     redis_benchmark,
     memtier_benchmark,
     hyperfine,

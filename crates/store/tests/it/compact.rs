@@ -176,3 +176,19 @@ fn damage_to_a_file_of_many_runs_is_found_and_no_row_of_it_is_used() {
     assert_eq!(store.files("cpu", None).unwrap().len(), 1);
     assert!(store.scrub().unwrap().problems.iter().any(|p| p.path == manifest));
 }
+
+#[test]
+fn a_compacted_run_that_somebody_was_killed_while_removing_is_gone_with_the_next_command() {
+    let (_dir, store) = store();
+    let ids = filled(&store, 4);
+    compact(&store);
+    let open = store.path().join("open");
+    fs_err::rename(store.run_dir(&ids[1]), open.join(format!(".removed-{}", ids[1]))).unwrap();
+    let began = std::time::Instant::now();
+    store.clear();
+    assert!(began.elapsed().as_secs() < 15, "it waits 30 s for what it holds itself: {:?}", began.elapsed());
+    assert_eq!(fs_err::read_dir(&open).unwrap().count(), 0);
+    let files = store.files("cpu", None).unwrap();
+    assert!(matches!(&files[0].holds, Holds::Runs { filter: RunFilter::Except(gone), .. } if *gone == ids[1..2]));
+    is_clean(&store);
+}

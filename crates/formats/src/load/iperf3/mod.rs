@@ -6,8 +6,8 @@
 //! server) and `reverse`. Intervals that `-O` omits are metrics only.
 
 mod json;
-mod report;
-mod text;
+pub(super) mod report;
+pub(super) mod text;
 
 use fenxi_model::catalog::load;
 
@@ -46,8 +46,13 @@ fn sniff(head: &Head<'_>) -> Sure {
         && head.text.contains("\"iperf 3")
         && (head.text.contains("\"connected\"") || head.text.contains("\"system_info\""));
     let begins = ["Connecting to host ", "Accepted connection from ", "Server listening on "];
-    let text =
-        head.any(|l| begins.iter().any(|begin| l.contains(begin))) && head.any(|l| text::is_header(unstamped(l)));
+    // Before 3.0 addresses are connected with each other, and a listener has a protocol.
+    let older = head.any(|l| {
+        l.contains(" connected with ") || l.contains("Server listening on TCP") || l.contains("Server listening on UDP")
+    });
+    let text = !older
+        && head.any(|l| begins.iter().any(|begin| l.contains(begin)))
+        && head.any(|l| text::is_header(unstamped(l)));
     // The end of a report, whose head is cut off: only iperf3 prints whose sum a line is.
     let ends = |l: &str| l.starts_with('[') && (l.ends_with(" sender") || l.ends_with(" receiver"));
     let tail = head.first().starts_with("[ ") && head.any(text::is_header) && head.any(ends);
@@ -109,8 +114,9 @@ Connecting to host h, port 5201
     #[test]
     fn what_only_quotes_or_resembles_it_is_not_claimed() {
         // iperf 2 has the same header, and other figures under it.
-        let other = "Client connecting to h, TCP port 5001\n[ ID] Interval       Transfer     Bandwidth\n[  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec\n";
-        for text in [other, "{\"start\": {}, \"end\": {}}", "Connecting to host db1, port 22\n"] {
+        let client = "Client connecting to h, TCP port 5001\n[ ID] Interval       Transfer     Bandwidth\n[  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec\n";
+        let server = "Server listening on TCP port 5001\n[ ID] Interval       Transfer     Bandwidth\n[  4]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec\n";
+        for text in [client, server, "{\"start\": {}, \"end\": {}}", "Connecting to host db1, port 22\n"] {
             assert_eq!(sniff(&Head { text }), Sure::No, "{text}");
         }
     }

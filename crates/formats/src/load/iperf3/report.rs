@@ -52,6 +52,26 @@ impl Part {
     }
 }
 
+/// The sum of all `streams` of a direction, where each has a line of its own and nobody printed the sum.
+pub fn sum(parts: &[Part], direction: &'static str, streams: usize) -> Option<Part> {
+    let of: Vec<&Part> = parts.iter().filter(|part| part.direction == direction).collect();
+    if streams < 2 || of.len() != streams || of.iter().any(|part| part.stream.is_none()) {
+        return None;
+    }
+    let total = |value: fn(&Part) -> Option<f64>| of.iter().map(|part| value(part)).sum::<Option<f64>>();
+    Some(Part {
+        direction,
+        begin: of.iter().map(|part| part.begin).fold(f64::INFINITY, f64::min),
+        end: of.iter().map(|part| part.end).fold(0.0, f64::max),
+        bytes: total(|part| part.bytes),
+        bytes_per_s: total(|part| part.bytes_per_s),
+        retransmits: total(|part| part.retransmits),
+        lost: total(|part| part.lost),
+        datagrams: total(|part| part.datagrams),
+        ..Part::default()
+    })
+}
+
 /// The lines of one interval.
 #[derive(Debug, Default)]
 pub struct Interval {
@@ -71,6 +91,11 @@ impl Interval {
     /// Adds a line.
     pub fn add(&mut self, part: Part) {
         self.parts.push(part);
+    }
+
+    /// Adds the sum of so many streams of a direction where it is missing.
+    pub fn add_sum(&mut self, direction: &'static str, streams: usize) {
+        self.parts.extend(sum(&self.parts, direction, streams));
     }
 
     /// The first line's end, in seconds from the begin of the test.
@@ -110,7 +135,7 @@ fn write_row(part: &Part, t: Micros, generator: &str, out: &mut Out<'_>) {
     let dt = part.seconds();
     let label = if part.direction.is_empty() { String::new() } else { format!("direction={}", part.direction) };
     if part.omitted {
-        out.metric(t, dt, "iperf3.warm_up_bytes_per_s", &label, part.bytes_per_s, "B/s");
+        out.metric(t, dt, &named(generator, "warm_up_bytes_per_s"), &label, part.bytes_per_s, "B/s");
         return;
     }
     let mut row = out.row(&load::TABLE, t, dt);
@@ -118,23 +143,29 @@ fn write_row(part: &Part, t: Micros, generator: &str, out: &mut Out<'_>) {
     row.f64(load::transfer_bytes_per_s, part.bytes_per_s);
     let rate = |count: Option<f64>| count.zip(dt).map(|(n, dt)| n / dt);
     for (name, value, unit) in [
-        ("iperf3.retransmits_per_s", rate(part.retransmits), "/s"),
-        ("iperf3.datagrams_per_s", rate(part.datagrams), "/s"),
-        ("iperf3.lost", part.lost_share(), "%"),
-        ("iperf3.jitter", part.jitter_ms, "ms"),
+        ("retransmits_per_s", rate(part.retransmits), "/s"),
+        ("datagrams_per_s", rate(part.datagrams), "/s"),
+        ("lost", part.lost_share(), "%"),
+        ("jitter", part.jitter_ms, "ms"),
     ] {
         if let Some(value) = value {
-            out.metric(t, dt, name, &label_of(&label, generator), value, unit);
+            out.metric(t, dt, &named(generator, name), &label_of(&label, generator), value, unit);
         }
     }
 }
 
+/// A metric of the program.
+fn named(generator: &str, name: &str) -> String {
+    let program = generator.split(' ').next().unwrap_or(generator);
+    format!("{program}.{name}")
+}
+
 /// The server's report in a client's has the same metrics.
 fn label_of(label: &str, generator: &str) -> String {
-    match (generator, label.is_empty()) {
-        ("iperf3", _) => label.to_owned(),
-        (_, true) => "report=server".to_owned(),
-        (_, false) => format!("{label},report=server"),
+    match (generator.ends_with(" server"), label.is_empty()) {
+        (false, _) => label.to_owned(),
+        (true, true) => "report=server".to_owned(),
+        (true, false) => format!("{label},report=server"),
     }
 }
 
@@ -146,12 +177,12 @@ fn write_stream(part: &Part, several: bool, t: Micros, generator: &str, out: &mu
     let label = label_of(&format!("stream={stream}"), generator);
     let dt = part.seconds();
     for (name, value, unit) in [
-        ("iperf3.stream_bytes_per_s", part.bytes_per_s.filter(|_| several), "B/s"),
-        ("iperf3.cwnd", part.window, "B"),
-        ("iperf3.rtt", part.rtt_ms, "ms"),
+        ("stream_bytes_per_s", part.bytes_per_s.filter(|_| several), "B/s"),
+        ("cwnd", part.window, "B"),
+        ("rtt", part.rtt_ms, "ms"),
     ] {
         if let Some(value) = value {
-            out.metric(t, dt, name, &label, value, unit);
+            out.metric(t, dt, &named(generator, name), &label, value, unit);
         }
     }
 }
@@ -168,6 +199,13 @@ impl Summary {
         if self.parts.len() < MOST {
             self.parts.push((side, part));
         }
+    }
+
+    /// Adds the sum of so many streams of a direction where it is missing.
+    pub fn add_sum(&mut self, side: &'static str, direction: &'static str, streams: usize) {
+        let of: Vec<Part> =
+            self.parts.iter().filter(|(whose, _)| *whose == side).map(|(_, part)| part.clone()).collect();
+        self.parts.extend(sum(&of, direction, streams).map(|sum| (side, sum)));
     }
 
     /// Returns true if nothing was added.

@@ -246,12 +246,13 @@ impl Reader {
     }
 }
 
-fn after(base: Micros, seconds: f64) -> Micros {
+/// The moment so many seconds after another.
+pub fn after(base: Micros, seconds: f64) -> Micros {
     Micros(base.0.saturating_add((seconds * 1e6).round() as i64))
 }
 
 /// `289`, `MBytes` or `2.42`, `Gbits`: bytes. Bits go by thousands, bytes by 1024.
-fn amount(value: &str, unit: &str) -> Option<f64> {
+pub fn amount(value: &str, unit: &str) -> Option<f64> {
     if let Some(factor) = unit.strip_suffix("bits") {
         return scaled(&format!("{value}{factor}"), 1000.0).map(|bits| bits / 8.0);
     }

@@ -171,8 +171,8 @@ impl PeriodScope {
             let whole = entry.manifest.seconds();
             (to.unwrap_or(whole).min(whole) - from.unwrap_or(0.0).max(0.0)).max(0.0)
         };
-        let start =
-            entries.iter().map(|entry| entry.manifest.start.0 + (from.unwrap_or(0.0).max(0.0) * 1e6) as i64).min();
+        let from_us = (from.unwrap_or(0.0).max(0.0) * 1e6) as i64;
+        let start = entries.iter().map(|entry| entry.manifest.start.0.saturating_add(from_us)).min();
         let period = Period {
             label: label.to_owned(),
             selector: selector.to_owned(),

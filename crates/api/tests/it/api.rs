@@ -112,6 +112,14 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
     assert!(matches!(asked.bytes("study?name=nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("board?name=nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("panel?run=one"), Err(ApiError::Wrong(_))));
+    // Times that no clock has.
+    for times in ["from=7e16&to=1e308", "from=-7e16&to=-6e16"] {
+        let refused = asked.bytes(&format!("range?run=one&{times}"));
+        assert!(matches!(refused, Err(ApiError::Wrong(_))), "{times}: {refused:?}");
+    }
+    assert!(asked.json("range?run=one&from=-7e16&to=1e308").is_object());
+    let report = asked.error(&format!("dbreport?run={shop}&from=6e16&to=1e308"));
+    assert!(report.contains("out of range"), "{report}");
 }
 
 #[test]

@@ -157,7 +157,11 @@ impl Collector for Observing {
             let until = self.until.unwrap_or_else(Instant::now);
             for gathering in &self.at_work {
                 if !gathering.ended(until) {
-                    rows.note(gathering.name(), None, "it has not answered the last questions in time: its last interval is missing");
+                    rows.note(
+                        gathering.name(),
+                        None,
+                        "it has not answered the last questions in time: its last interval is missing",
+                    );
                 }
             }
         }

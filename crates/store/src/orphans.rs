@@ -38,7 +38,7 @@ impl Store {
             return self.all_runs().clear_open();
         }
         // In this order, as everywhere both are taken. The second is not held to the end: to forget a run is to replace files,
-        // which begins with a directory. Those that were found are nobody's, and all are created under names that are free.
+        // which begins with a directory. Those that were found have no owner left, and new ones get names that are free.
         let Ok(_turn) = self.changing() else { return };
         let left = self.left_in_open(self.nobody_begins().as_ref());
         // A process killed between a checksum and its file left the directory of both.

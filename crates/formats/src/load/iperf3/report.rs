@@ -52,7 +52,7 @@ impl Part {
     }
 }
 
-/// The sum of all `streams` of a direction, where each has a line of its own and nobody printed the sum.
+/// The sum of all `streams` of a direction, where each has a line and the program printed no sum.
 pub fn sum(parts: &[Part], direction: &'static str, streams: usize) -> Option<Part> {
     let of: Vec<&Part> = parts.iter().filter(|part| part.direction == direction).collect();
     if streams < 2 || of.len() != streams || of.iter().any(|part| part.stream.is_none()) {

@@ -76,7 +76,7 @@ pub fn range(entry: &RunEntry, name: &str, from: &str, to: &str) -> Result<Windo
             return Ok(open);
         }
         let seconds = parse_seconds(text.trim()).ok_or_else(|| CompareError::NoTime(text.to_owned()))?;
-        Ok(Micros(manifest.start.0.saturating_add((seconds * 1e6) as i64)))
+        Ok(manifest.start.after(seconds))
     };
     let (start, end) = (moment(from, manifest.start)?, moment(to, manifest.end)?);
     let end = end.min(manifest.end);

@@ -41,6 +41,12 @@ impl Micros {
     pub fn seconds_since(self, earlier: Micros) -> f64 {
         self.0.saturating_sub(earlier.0) as f64 / 1e6
     }
+
+    /// The moment `seconds` later, whole microseconds; the last or the first that there is where it is beyond them.
+    #[must_use]
+    pub fn after(self, seconds: f64) -> Micros {
+        Micros(self.0.saturating_add((seconds * 1e6) as i64))
+    }
 }
 
 /// Reads a length of time as people write it: `10ms`, `1s`, `1.5s`, `2m`, `1h`, or bare seconds.
@@ -67,6 +73,13 @@ pub fn parse_seconds(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{Micros, parse_seconds};
+
+    #[test]
+    fn a_moment_that_no_clock_has_is_the_last_or_the_first() {
+        assert_eq!(Micros(5).after(1.5), Micros(1_500_005));
+        assert_eq!(Micros(5).after(1e300), Micros(i64::MAX));
+        assert_eq!(Micros(-5).after(-1e300), Micros(i64::MIN));
+    }
 
     #[test]
     fn times_are_printed_in_utc_and_read_back() {

@@ -70,7 +70,7 @@ fn replaced(runs: &[Summary]) -> Vec<RunId> {
 
 /// Runs of one day each that are to become one run, or one with fewer rows.
 fn mergeable(store: &Store, runs: &[Summary], thin: &Thin, now: Micros) -> Result<Vec<Vec<RunId>>, StoreError> {
-    let before = now.0.saturating_sub((thin.after_s * 1e6) as i64);
+    let before = now.after(-thin.after_s).0;
     let mut groups: Vec<Vec<RunEntry>> = Vec::new();
     let mut goes_on = false;
     for run in runs {

@@ -171,13 +171,12 @@ impl PeriodScope {
             let whole = entry.manifest.seconds();
             (to.unwrap_or(whole).min(whole) - from.unwrap_or(0.0).max(0.0)).max(0.0)
         };
-        let from_us = (from.unwrap_or(0.0).max(0.0) * 1e6) as i64;
-        let start = entries.iter().map(|entry| entry.manifest.start.0.saturating_add(from_us)).min();
+        let start = entries.iter().map(|entry| entry.manifest.start.after(from.unwrap_or(0.0).max(0.0))).min();
         let period = Period {
             label: label.to_owned(),
             selector: selector.to_owned(),
             runs: runs.iter().map(ToString::to_string).collect(),
-            start: start.map_or_else(String::new, |start| Micros(start).iso()),
+            start: start.map_or_else(String::new, Micros::iso),
             seconds: entries.iter().map(seconds).sum(),
         };
         Ok(PeriodScope { period, scope: Scope::of(runs).between(from, to) })

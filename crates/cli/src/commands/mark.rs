@@ -129,7 +129,7 @@ fn remove(store: &Store, target: &Target, text: &str, at: Option<Micros>) -> any
 /// The moment that `text` means in a run: since its start, or on the clock.
 fn moment(text: &str, target: &Target) -> anyhow::Result<Micros> {
     if let Some(seconds) = parse_seconds(text) {
-        return Ok(Micros(target.start.0.saturating_add((seconds * 1e6) as i64)));
+        return Ok(target.start.after(seconds));
     }
     if let Some(t) = Micros::parse(text) {
         return Ok(t);

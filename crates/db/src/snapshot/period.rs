@@ -89,7 +89,7 @@ pub fn period(first: Snapshot, second: Snapshot, between: Vec<Head>) -> Result<P
         return Err(PeriodError::Differ(why));
     }
     let start = Micros(first.head.taken_us);
-    let end = Micros(start.0 + (seconds * 1e6) as i64);
+    let end = start.after(seconds);
     let began_anew = resets(&first.head, &second.head);
     let target = target(&first.head)?;
     let played = Played::new(first, second, seconds, between);

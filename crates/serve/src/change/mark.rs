@@ -6,7 +6,6 @@ use axum::{
     routing::{delete, post},
 };
 use fenxi_api::schema;
-use fenxi_model::Micros;
 use fenxi_store::Mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,7 +78,7 @@ async fn set(visit: Visit, path: Named<String>, body: Body) -> Result<Response, 
                 let text = format!("{at_s} s is outside the run, which lasts {:.1} s", manifest.seconds());
                 return Err(Failure::wrong(text));
             }
-            let t = Micros(manifest.start.0 + (at_s * 1e6) as i64).min(manifest.end);
+            let t = manifest.start.after(at_s).min(manifest.end);
             entry.labels.add_mark(Mark { t, text: text.clone(), host: host.clone() });
             Ok(Made { at_s: t.seconds_since(entry.manifest.start), host, text })
         })

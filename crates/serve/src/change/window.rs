@@ -78,8 +78,8 @@ async fn set(visit: Visit, path: Named<(String, String)>, body: Body) -> Result<
                     format!("{from_s} s to {to_s} s is outside the run, which lasts {:.1} s", manifest.seconds());
                 return Err(Failure::wrong(text));
             }
-            let at = |seconds: f64| Micros(manifest.start.0 + (seconds * 1e6) as i64);
-            let window = Window { name, start: at(from_s), end: at(to_s).min(manifest.end) };
+            let start = manifest.start;
+            let window = Window { name, start: start.after(from_s), end: start.after(to_s).min(manifest.end) };
             entry.labels.set_window(window.clone());
             let seconds = |t: Micros| t.seconds_since(entry.manifest.start);
             Ok(Made { from_s: seconds(window.start), name: window.name, to_s: seconds(window.end) })

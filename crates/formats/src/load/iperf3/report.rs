@@ -53,8 +53,8 @@ impl Part {
 }
 
 /// The sum of all `streams` of a direction, where each has a line and the program printed no sum.
-pub fn sum(parts: &[Part], direction: &'static str, streams: usize) -> Option<Part> {
-    let of: Vec<&Part> = parts.iter().filter(|part| part.direction == direction).collect();
+fn sum<'a>(parts: impl Iterator<Item = &'a Part>, direction: &'static str, streams: usize) -> Option<Part> {
+    let of: Vec<&Part> = parts.filter(|part| part.direction == direction).collect();
     if streams < 2 || of.len() != streams || of.iter().any(|part| part.stream.is_none()) {
         return None;
     }
@@ -95,7 +95,7 @@ impl Interval {
 
     /// Adds the sum of so many streams of a direction where it is missing.
     pub fn add_sum(&mut self, direction: &'static str, streams: usize) {
-        self.parts.extend(sum(&self.parts, direction, streams));
+        self.parts.extend(sum(self.parts.iter(), direction, streams));
     }
 
     /// The first line's end, in seconds from the begin of the test.
@@ -203,9 +203,8 @@ impl Summary {
 
     /// Adds the sum of so many streams of a direction where it is missing.
     pub fn add_sum(&mut self, side: &'static str, direction: &'static str, streams: usize) {
-        let of: Vec<Part> =
-            self.parts.iter().filter(|(whose, _)| *whose == side).map(|(_, part)| part.clone()).collect();
-        self.parts.extend(sum(&of, direction, streams).map(|sum| (side, sum)));
+        let of = self.parts.iter().filter(|(whose, _)| *whose == side).map(|(_, part)| part);
+        self.parts.extend(sum(of, direction, streams).map(|sum| (side, sum)));
     }
 
     /// Returns true if nothing was added.

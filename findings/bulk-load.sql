@@ -5,7 +5,7 @@
 -- message: {summary}, and more for each transaction: somebody loads or restores data.
 -- advice: Look for a restore, an import or a migration (LOAD DATA, COPY, INSERT of many rows) and move it to a quiet time, or throttle it. Harmless where the load itself is the work.
 -- ask: db-statements
--- explains: locks-more, cache-misses-more, index-write-cost, outside-disk, outside-load, table-flush, plan-or-scan-change
+-- explains: locks-more, cache-misses-more, index-write-cost, outside-disk, outside-load, table-flush, plan-or-scan-change, disk-slower, server-stalls, cpu-busier
 -- yes: db commits_per_s=100 rows_inserted_per_s=500 *60
 -- yes: inside db commits_per_s=60 rows_inserted_per_s=9000 *30 @60
 --

@@ -5,7 +5,7 @@
 -- message: {summary}, for the same rows: more is written for each row than before, as new indexes, triggers or larger rows make it.
 -- advice: Compare the indexes and triggers of the tables that are written with those before; drop what no statement uses. See the log written for each transaction.
 -- ask: db-hot-indexes
--- explains: locks-more, cache-misses-more, outside-disk, outside-load
+-- explains: locks-more, cache-misses-more, outside-disk, outside-load, disk-slower, server-stalls, cpu-busier
 -- yes: db commits_per_s=100 rows_inserted_per_s=1000 log_bytes_per_s=500000 *60
 -- yes: inside db commits_per_s=50 rows_inserted_per_s=500 log_bytes_per_s=800000 *30 @60
 -- no: db commits_per_s=100 rows_inserted_per_s=1000 log_bytes_per_s=500000 *60

@@ -15,7 +15,7 @@
 -- no: inside load transactions_per_s=30 latency_mean_ms=40 *30 @60
 SELECT m.run, m.host, c.summary, least(4, -work) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'throughput'
-WHERE work <= -0.3 AND coalesce(latency, 0) <= 0.15 AND coalesce(active, 0) <= 0.1 AND coalesce(cpu_use, 0) <= 0.1
+WHERE work <= -0.3 AND coalesce(latency, 0) <= 0.15 AND (active IS NULL OR active <= -0.3 OR active_inside < 1) AND coalesce(cpu_use, 0) <= 0.1
     AND coalesce(locks, 0) <= 0.1 AND coalesce(iowait, 0) <= 0.3 AND coalesce(disk_busy, 0) <= 0.2 AND own_cost < 0.5
     AND coalesce(flushes, 0) < 1 AND coalesce(redo_cost, 0) < 0.5 AND coalesce(misses, 0) <= 0.2
     AND coalesce(retransmits, 0) < 1 AND coalesce(round_trip, 0) < 0.5

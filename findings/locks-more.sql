@@ -19,9 +19,9 @@
 -- no: inside db commits_per_s=120 row_lock_time=0.06 row_lock_waits_per_s=2.6 *30 @60
 -- That less is done while others wait as before is no rise: there must be more of it, and three tenths of a session or a wait a second.
 -- Whatever makes transactions longer makes them hold their locks longer: what else is found in the same time comes before.
-SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(locks_cost, locks)) AS weight
+SELECT m.run, m.host, c.summary, m.severity, CASE WHEN is_lock_bound THEN 4 ELSE least(4, greatest(locks_cost, locks)) END AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'locks'
-WHERE (locks >= 0.5 AND coalesce(locks_cost, locks) >= 0.7 OR locks_cost >= 1 AND locks >= 0.3)
+WHERE (is_lock_bound AND work <= -0.5 OR locks >= 0.5 AND coalesce(locks_cost, locks) >= 0.7 OR locks_cost >= 1 AND locks >= 0.3)
     AND EXISTS (
         SELECT 1 FROM change x
         WHERE x.run = m.run AND x.means = 'locks' AND x.change > 0

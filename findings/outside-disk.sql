@@ -5,7 +5,7 @@
 -- message: {summary}, while the database reads and writes no more than before.
 -- advice: See which processes read and wrote then (record with process): a copy, a backup of files, a log shipper. Give the database a dedicated disk or throttle the other.
 -- ask: process-io
--- explains: locks-more, commits-slower
+-- explains: locks-more, commits-slower, disk-slower
 -- yes: db commits_per_s=100 cache_misses_per_s=50 *60
 -- yes: disk device=sda write_bytes_per_s=1000000 *60
 -- yes: inside db commits_per_s=30 cache_misses_per_s=15 *30 @60

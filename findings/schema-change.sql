@@ -5,7 +5,7 @@
 -- message: {summary}, while less is done: a change of a table waits for all that use it, and whatever comes later waits behind it.
 -- advice: See which session alters, truncates or locks a table and what it waits for: an open transaction that used the table. End that one, or give the change a short lock timeout (lock_wait_timeout, lock_timeout) and try again.
 -- ask: db-blocking
--- explains: locks-more, table-flush, commits-slower, network-slower
+-- explains: locks-more, table-flush, commits-slower, network-slower, server-stalls
 -- yes: db commits_per_s=100 *60
 -- yes: metric name=mysql.Com_alter_table_per_s value=0 *60
 -- yes: inside db commits_per_s=20 *30 @60

@@ -5,7 +5,7 @@
 -- message: {summary}: statements sort or hash more than the memory that they may use.
 -- advice: Find the statement (temporary files by statement) and whether the memory of a statement was lowered (work_mem, sort_buffer_size, tmp_table_size), a plan changed or a report runs: an index or a limit avoids the sort.
 -- ask: db-statements
--- explains: outside-disk, outside-load, database-writes-more
+-- explains: outside-disk, outside-load, database-writes-more, disk-slower
 -- yes: db commits_per_s=100 temp_bytes_per_s=0 *60
 -- yes: inside db commits_per_s=60 temp_bytes_per_s=90000000 *30 @60
 -- no: db commits_per_s=100 temp_bytes_per_s=40000000 *60

@@ -5,7 +5,7 @@
 -- message: {summary}: tables are closed and opened again.
 -- advice: Look for FLUSH statements, a backup that takes a read lock, a schema change or log rotation; raise the table cache where it overflows.
 -- ask: db-table-cache
--- explains: locks-more
+-- explains: locks-more, server-stalls
 -- yes: db commits_per_s=100 table_cache_misses_per_s=0.1 *60
 -- yes: inside db commits_per_s=40 table_cache_misses_per_s=20 *30 @60
 -- no: db commits_per_s=100 table_cache_misses_per_s=0.1 *60

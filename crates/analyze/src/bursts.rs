@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{effective_size, sample::mean, sample::quantile};
+use crate::{dependence, sample::mean, sample::quantile};
 
 /// Values beyond this quantile of the rest, on either side, are rare there.
 const RARE: f64 = 0.98;
@@ -41,8 +41,7 @@ pub fn bursts(values: &[Option<f64>], range: Range<usize>) -> Option<Bursts> {
     if inside.len() < LEAST || rest.len() < LEAST {
         return None;
     }
-    let dependence = |side: &Vec<f64>| side.len() as f64 / effective_size(side);
-    let tau = [&before, &after].into_iter().filter(|s| s.len() > 3).map(dependence).fold(1.0, f64::max);
+    let tau = dependence(&[&before, &after]);
     rest.sort_by(f64::total_cmp);
     let (low, high) = (quantile(&rest, 1.0 - RARE), quantile(&rest, RARE));
     let margin = (MARGIN * (high - low)).max(1e-9 * high.abs().max(low.abs()));

@@ -65,6 +65,6 @@ pub use rank::cliffs_delta;
 pub use sample::{mean, median, quantile, standard_deviation};
 pub use scaling::{Scaling, amdahl, usl};
 pub use scaling_runs::{Law, ScalingOfRuns, scaling_of_runs};
-pub use steady::{Steady, effective_size, steady_from};
+pub use steady::{Steady, dependence, effective_size, steady_from};
 pub use stripe::{BestSizes, Choice, Disk, Layout, Limit, Point, Requests, Storage, Unit, best_sizes, touched};
 pub use verdict::{Settings, Verdict, judge};

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{cliffs_delta, effective_size, interval::student_tail, sample::mean, steady::ROUNDING};
+use crate::{cliffs_delta, dependence, interval::student_tail, sample::mean, steady::ROUNDING};
 
 /// Ratios beyond two to this power count no more.
 const MOST_POWER: f64 = 4.0;
@@ -31,8 +31,8 @@ pub struct RangeShift {
 /// Compares the values in `range` with all others; missing values are left out. None where one side has fewer than two.
 ///
 /// Student's t with Welch's degrees of freedom, each side counted as its effective number of independent samples: its own samples
-/// divided by the time over which they depend on each other, which is taken from the side where it is longer. The level of each
-/// side is taken out before, so that a step is no dependence. p is never below what a permutation of so many independent samples
+/// divided by the time over which they depend on each other. The level of each side, and of the time before the range and after it, is
+/// taken out before, so that a step is no dependence. p is never below what a permutation of so many independent samples
 /// could give.
 pub fn range_shift(values: &[Option<f64>], range: Range<usize>) -> Option<RangeShift> {
     let known = |at: &[Option<f64>]| at.iter().flatten().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>();
@@ -44,8 +44,7 @@ pub fn range_shift(values: &[Option<f64>], range: Range<usize>) -> Option<RangeS
         return None;
     }
     let (m_in, m_rest) = (mean(&inside), mean(&rest));
-    let dependence = |side: &[f64]| side.len() as f64 / effective_size(side);
-    let tau = [&inside, &before, &after].into_iter().filter(|s| s.len() > 3).map(|s| dependence(s)).fold(1.0, f64::max);
+    let tau = dependence(&[&inside, &before, &after]);
     let size = |n: usize| (n as f64 / tau).max(1.0);
     let (n_in, n_rest) = (size(inside.len()), size(rest.len()));
     let spread = |side: &[f64], center: f64| {

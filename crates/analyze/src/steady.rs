@@ -46,29 +46,36 @@ pub fn steady_from(values: &[f64]) -> Steady {
     if best.1 > batches.len() / 2 { Steady::Never } else { Steady::From(best.1 * BATCH) }
 }
 
-/// As how many independent samples the samples of a series count: n over one plus twice the sum of its
-/// autocorrelations, which are added in pairs until a pair is no longer positive (Geyer 1992, initial
-/// positive sequence). At least 1, at most n.
+/// As how many independent samples the samples of a series count: their number over their [`dependence`]. At least 1, at most n.
 pub fn effective_size(values: &[f64]) -> f64 {
-    let n = values.len();
-    let center = mean(values);
-    let covariance = |lag: usize| -> f64 {
-        values.iter().zip(&values[lag..]).map(|(a, b)| (a - center) * (b - center)).sum::<f64>() / n as f64
+    let n = values.len() as f64;
+    (n / dependence(&[values])).clamp(n.min(1.0), n)
+}
+
+/// Over how many samples those of a series depend on each other: one plus twice the sum of its autocorrelations, which are added in
+/// pairs until a pair is no longer positive (Geyer 1992, initial positive sequence). At least 1.
+///
+/// Of several pieces of a series each has its own level, and correlations are their means, weighted by length: a short one says little.
+pub fn dependence(pieces: &[&[f64]]) -> f64 {
+    let n: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let longest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(0);
+    let centers: Vec<f64> = pieces.iter().map(|piece| mean(piece)).collect();
+    let product = |piece: &[f64], center: f64, lag: usize| -> f64 {
+        piece.iter().zip(&piece[lag.min(piece.len())..]).map(|(a, b)| (a - center) * (b - center)).sum()
     };
-    let variance = if n < 2 { 0.0 } else { covariance(0) };
-    // The mean of equal values may miss them by a rounding, which all of them then share: that is no dependence.
-    if variance <= (ROUNDING * center).powi(2) {
-        return n as f64;
-    }
-    let mut sum = 0.0;
-    for lag in (1..n.saturating_sub(1)).step_by(2) {
-        let pair = (covariance(lag) + covariance(lag + 1)) / variance;
-        if pair <= 0.0 {
-            break;
-        }
-        sum += pair;
-    }
-    (n as f64 / (1.0 + 2.0 * sum)).clamp(1.0, n as f64)
+    let correlation = |lag: usize| -> f64 {
+        let of = |(piece, center): (&&[f64], &f64)| {
+            let length = piece.len() as f64;
+            let square = product(piece, *center, 0);
+            // The mean of equal values may miss them by a rounding, which all of them then share: that is no dependence.
+            let is_constant = square <= length * (ROUNDING * center).powi(2);
+            if is_constant { 0.0 } else { length * product(piece, *center, lag) / square }
+        };
+        pieces.iter().zip(&centers).map(of).sum::<f64>() / n as f64
+    };
+    let pairs = (1..longest.saturating_sub(1)).step_by(2).map(|lag| correlation(lag) + correlation(lag + 1));
+    let sum: f64 = pairs.take_while(|pair| *pair > 0.0).sum();
+    (1.0 + 2.0 * sum).max(1.0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The answer of a run as text: the bottleneck in a sentence, and what else was found in a line each.
 
+use std::collections::BTreeSet;
+
 use fenxi_compare::{Answer, Diagnosis, InRange, percent};
 use fenxi_model::Unit;
 use fenxi_query::{Engine, Found, Kind, QueryError, Scope, Severity};
@@ -21,27 +23,27 @@ pub fn first_screen(
     changes: Option<&InRange>,
     (width, markdown): (usize, bool),
 ) -> Result<String, QueryError> {
-    let others = changes.map_or_else(String::new, |changes| causes(changes, markdown));
+    let answer = first(diagnosis, changes);
+    let others = changes.map_or_else(String::new, |changes| causes(changes, &answer, markdown));
     let blocks = [
         headline(engine, scope, width)?,
-        text(&first(diagnosis, changes), width, markdown),
-        others + &lines(&diagnosis.found, markdown),
+        text(&answer, width, markdown),
+        others + &lines(&diagnosis.found, diagnosis.elsewhere.as_ref(), markdown),
     ];
     Ok(blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
 /// The answer: what changed against another period, where that gives an answer, else what was found.
 pub fn first(diagnosis: &Diagnosis, changes: Option<&InRange>) -> Answer {
-    changes.and_then(InRange::answer).unwrap_or_else(|| diagnosis.answer.clone())
+    changes.map_or_else(|| diagnosis.answer.clone(), |changes| changes.answer_beside(diagnosis))
 }
 
 /// What else the changes against another period say, a line each.
-fn causes(changes: &InRange, markdown: bool) -> String {
+fn causes(changes: &InRange, answer: &Answer, markdown: bool) -> String {
     let bullet = if markdown { "* " } else { "  " };
     let line =
         |cause: &fenxi_compare::Cause| format!("{bullet}change: {}: {}\n", cause.title, print::visible(&cause.message));
-    let named = changes.answer().and_then(|answer| answer.finding);
-    changes.causes.iter().filter(|cause| Some(&cause.finding) != named.as_ref()).map(line).collect()
+    changes.causes.iter().filter(|cause| Some(&cause.finding) != answer.finding.as_ref()).map(line).collect()
 }
 
 /// The main results of one run: throughput and latency of a load, or elapsed time and CPU time of a command. Empty where it has
@@ -89,11 +91,15 @@ pub fn text(answer: &Answer, width: usize, markdown: bool) -> String {
     out
 }
 
-/// What was found, without facts: a line each, the first first.
-pub fn lines(found: &[Found], markdown: bool) -> String {
+/// What was found, without facts: a line each, the first first. `elsewhere` names what the rest of the run has as well.
+fn lines(found: &[Found], elsewhere: Option<&BTreeSet<String>>, markdown: bool) -> String {
     let loud: Vec<&Found> = found.iter().filter(|f| f.outcome.is_ok() && f.kind() != Kind::Information).collect();
     let bullet = if markdown { "* " } else { "  " };
-    let line = |found: &&Found| format!("{bullet}{}: {}{}\n", found.kind(), found.finding.title, weight(found));
+    let line = |found: &&Found| {
+        let is_elsewhere = elsewhere.is_some_and(|names| names.contains(&found.finding.name));
+        let where_else = if is_elsewhere { ", as in the rest of the run" } else { "" };
+        format!("{bullet}{}: {}{}{where_else}\n", found.kind(), found.finding.title, weight(found))
+    };
     let mut out: String = loud.iter().take(SHOWN).map(line).collect();
     if loud.len() > SHOWN {
         out += &format!("{bullet}and {} more: `fenxi findings`\n", loud.len() - SHOWN);

@@ -10,7 +10,7 @@ use fenxi_query::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CompareError, Part, Split, times::times, unknown};
+use crate::{CompareError, Part, Split, range_change::is_large, times::times, unknown};
 
 /// Diagnosis of runs: the answer, findings, and splits of time.
 pub struct Diagnosis {
@@ -20,6 +20,8 @@ pub struct Diagnosis {
     pub found: Vec<Found>,
     /// True if a run has several hosts, so that sentences must name theirs.
     pub several_hosts: bool,
+    /// Of a part of a run: names of findings that the rest of it has as well. None where nothing else was looked at.
+    pub elsewhere: Option<BTreeSet<String>>,
 }
 
 /// Kind of answer: bottleneck, symptom, or none.
@@ -55,6 +57,14 @@ impl Diagnosis {
     /// # Errors
     /// When findings of the store cannot be read, or the runs. A finding that fails is listed among what was found.
     pub fn of(engine: &Engine, scope: &Scope) -> Result<Diagnosis, CompareError> {
+        Diagnosis::of_part(engine, scope, &[])
+    }
+
+    /// As [`Diagnosis::of`], of a part of a run whose other parts are `rest`: what they have as well comes last, and is no answer.
+    ///
+    /// # Errors
+    /// As of [`Diagnosis::of`].
+    pub fn of_part(engine: &Engine, scope: &Scope, rest: &[Scope]) -> Result<Diagnosis, CompareError> {
         let mut found = engine.find_all(scope)?;
         let runs = scope.runs.clone().unwrap_or_default();
         let times = times(engine, &runs, scope)?;
@@ -65,14 +75,57 @@ impl Diagnosis {
         let several_hosts =
             runs.iter().any(|run| engine.store().run(run).is_ok_and(|entry| entry.manifest.hosts.len() > 1));
         let split = times.iter().find_map(|(_, of)| of.split.as_ref());
-        let mut answer = answer(engine, scope, &found, split, several_hosts)?;
+        let elsewhere = elsewhere(engine, &found, rest);
+        found.sort_by_key(|found| elsewhere.contains(&found.finding.name));
+        let only_here = found.partition_point(|found| !elsewhere.contains(&found.finding.name));
+        let mut answer = match nothing_new(&found[..only_here], &found[only_here..]) {
+            Some(answer) => answer,
+            None => answer(engine, scope, &found[..only_here], split, several_hosts)?,
+        };
         if !answer.text.contains(ON_CPU) && !answer.detail.contains(ON_CPU) {
             let functions = on_cpu(engine, scope, several_hosts)?;
             answer.detail =
                 [answer.detail, functions].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
         }
-        Ok(Diagnosis { answer, found, several_hosts })
+        Ok(Diagnosis { answer, found, several_hosts, elsewhere: (!rest.is_empty()).then_some(elsewhere) })
     }
+
+    /// The first problem, where only the part that was looked at has it, and it is critical or holds a good part of the time.
+    pub(crate) fn is_large_news(&self) -> bool {
+        let elsewhere = self.elsewhere.as_ref();
+        let first = self.found.first().filter(|found| found.outcome.is_ok() && found.kind() == Kind::Problem);
+        first.is_some_and(|found| elsewhere.is_some_and(|names| !names.contains(&found.finding.name)) && is_large(found))
+    }
+}
+
+/// Names of the problems and symptoms that `rest` has as well.
+fn elsewhere(engine: &Engine, found: &[Found], rest: &[Scope]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for finding in found.iter().filter(|found| found.outcome.is_ok() && is_wrong(found)).map(|found| &found.finding) {
+        for scope in rest {
+            // One that cannot look there says nothing about it.
+            if engine.find(finding, scope).is_ok_and(|there| !there.is_empty()) {
+                names.insert(finding.name.clone());
+            }
+        }
+    }
+    names
+}
+
+fn is_wrong(found: &Found) -> bool {
+    matches!(found.kind(), Kind::Problem | Kind::Symptom)
+}
+
+/// The answer where all that is wrong in a part of a run is wrong in its other parts too.
+fn nothing_new(only_here: &[Found], elsewhere: &[Found]) -> Option<Answer> {
+    let known = elsewhere.first().filter(|_| !only_here.iter().any(|found| found.outcome.is_ok() && is_wrong(found)))?;
+    let message = known.outcome.iter().flatten().next().map_or("", |occurrence| &occurrence.message);
+    Some(Answer {
+        names: Names::Unknown,
+        text: "What is found in this range is found in the rest of the run as well.".to_owned(),
+        detail: format!("{}: {message}", known.finding.title),
+        finding: None,
+    })
 }
 
 /// How the sentence begins that names functions and system calls.

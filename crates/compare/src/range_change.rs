@@ -8,17 +8,18 @@ use std::collections::BTreeMap;
 
 use fenxi_analyze::{Bursts, RangeShift, benjamini_hochberg, bursts, range_shift};
 use fenxi_model::RunId;
-use fenxi_query::{Engine, NamesCause};
+use fenxi_query::{Engine, Meaning, NamesCause};
 use fenxi_store::Manifest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Answer, BetterWord, CompareError, Names,
-    series::{self, Bins, Line, together},
+    Answer, BetterWord, CompareError, Diagnosis, Names,
+    series::{self, Bins, Line, compared},
     windows,
 };
 use causes::SeriesRole;
+pub(crate) use new_problems::is_large;
 
 /// Found at this adjusted p, a difference counts as sure.
 const SURE: f64 = 0.05;
@@ -123,7 +124,7 @@ struct Judged {
 
 impl Judged {
     fn of(line: Line, bins: &Bins) -> Option<Judged> {
-        let (values, range) = together(&line.values, &bins.range, bins.together);
+        let (values, range) = compared(&line.values, bins);
         let found = range_shift(&values, range)?;
         let bursts = bursts(&line.values, bins.range.clone());
         let p = bursts.map_or(found.p, |bursts| found.p.min(2.0 * bursts.p));
@@ -181,13 +182,39 @@ impl InRange {
         let several_hosts = now.hosts.len() > 1;
         let lines = behind(lines, rest, several_hosts, (bins.count, earlier.count));
         bins.range = earlier.count..earlier.count + bins.count;
+        bins.together = series::of_together(bins.count, earlier.count);
         let span = (0.0, now.seconds());
         Judging { engine, run, baseline: Some(baseline), several_hosts }.all(lines, &bins, span, most)
     }
 
+    /// The answer of a range, beside what the rules of single runs found in it: a large problem that only the range has, what changed, or else
+    /// what was found.
+    pub fn answer_beside(&self, diagnosis: &Diagnosis) -> Answer {
+        let (found, change) = (&diagnosis.answer, self.answer());
+        let is_problem = matches!(found.names, Names::Bottleneck | Names::Symptom);
+        let is_only_guess = self.named().is_none_or(|cause| cause.names_cause.is_fallback());
+        if diagnosis.is_large_news() || diagnosis.elsewhere.is_some() && is_problem && is_only_guess {
+            return found.clone();
+        }
+        change.unwrap_or_else(|| match self.causes.first().filter(|_| found.names == Names::Unknown) {
+            Some(most) => Answer {
+                text: "What made the difference is not known.".to_owned(),
+                detail: format!("{} {}", most.message, found.detail),
+                finding: Some(most.finding.clone()),
+                names: Names::Unknown,
+            },
+            None => found.clone(),
+        })
+    }
+
+    /// The first cause that is one.
+    fn named(&self) -> Option<&Cause> {
+        self.causes.iter().find(|cause| cause.names_cause != NamesCause::No)
+    }
+
     /// One sentence that names the cause; None where the changes name none.
     pub fn answer(&self) -> Option<Answer> {
-        let first = self.causes.iter().find(|cause| cause.names_cause != NamesCause::No)?;
+        let first = self.named()?;
         let names = match first.kind.as_str() {
             "problem" => Names::Bottleneck,
             "symptom" => Names::Symptom,
@@ -238,12 +265,15 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    fn all(&self, lines: Vec<Line>, bins: &Bins, span: (f64, f64), most: usize) -> Result<InRange, CompareError> {
-        let mut judged: Vec<Judged> = lines.into_iter().filter_map(|line| Judged::of(line, bins)).collect();
+    fn all(&self, mut lines: Vec<Line>, bins: &Bins, span: (f64, f64), most: usize) -> Result<InRange, CompareError> {
+        let meanings = causes::meanings(self.engine, self.run, &lines)?;
+        causes::leave_out_idle(&mut lines, &meanings, bins);
+        let known = lines.into_iter().zip(meanings).filter_map(|(line, meaning)| Some((Judged::of(line, bins)?, meaning)));
+        let (mut judged, meanings): (Vec<Judged>, Vec<Meaning>) = known.unzip();
         let adjusted = benjamini_hochberg(&judged.iter().map(|j| j.p).collect::<Vec<_>>());
         judged.iter_mut().zip(adjusted).for_each(|(j, p)| j.p = p);
         let looked = judged.len();
-        let (roles, causes) = causes::of(self.engine, self.run, &judged, bins)?;
+        let (roles, causes) = causes::of(self.engine, self.run, &judged, &meanings, bins)?;
         let (changed, more) = self.ranked(judged, roles, most);
         Ok(InRange {
             run: self.run.clone(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fenxi_model::{
     Better, Column, Keys, Kind, RunId, Section, Shape, Table, Type, Unit,
-    catalog::{N_COMMON, metric},
+    catalog::{N_COMMON, load, metric},
     table,
 };
 use fenxi_query::{Engine, Scope};
@@ -12,8 +12,10 @@ use fenxi_store::Manifest;
 
 use crate::CompareError;
 
-/// A range is cut into so many bins at least for the test of its mean, where samples are close enough.
+/// A range and its rest are cut into so many bins at least for the test of their means, where samples are close enough.
 const IN_RANGE: f64 = 12.0;
+/// Of a range with fewer values than these all count.
+const LEAST_WITH_ENDS: usize = 8;
 /// A run is cut into no more bins than these.
 const MOST_BINS: f64 = 1500.0;
 /// Tables of a passing kind with more rows than these are not looked at: what they have is in others as a sum.
@@ -66,9 +68,15 @@ impl Bins {
         let count = (seconds / width_s - 1e-6).ceil().max(1.0) as usize;
         let begin = ((from_s / width_s).round().max(0.0) as usize).min(count - 1);
         let end = ((to_s / width_s).round() as usize).clamp(begin + 1, count);
-        let together = ((end - begin) as f64 / IN_RANGE).floor().max(1.0) as usize;
+        let together = of_together(end - begin, count - (end - begin));
         Bins { start_us: manifest.start.0, width_s, count, range: begin..end, together }
     }
+}
+
+/// How many bins are put together for the tests of means, of so many within and outside a range.
+pub(crate) fn of_together(inside: usize, rest: usize) -> usize {
+    let fewer = if rest == 0 { inside } else { inside.min(rest) };
+    (fewer as f64 / IN_RANGE).floor().max(1.0) as usize
 }
 
 /// All series of a run.
@@ -90,7 +98,7 @@ pub(crate) fn of_run(
 }
 
 /// The means of bins that are put together, so that none lies on both sides of an end of the range; and those within it.
-pub(crate) fn together(values: &[Option<f64>], range: &Range<usize>, n: usize) -> (Vec<Option<f64>>, Range<usize>) {
+fn together(values: &[Option<f64>], range: &Range<usize>, n: usize) -> (Vec<Option<f64>>, Range<usize>) {
     let mean = |bins: &[Option<f64>]| {
         let known: Vec<f64> = bins.iter().flatten().copied().filter(|v| v.is_finite()).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
@@ -102,6 +110,23 @@ pub(crate) fn together(values: &[Option<f64>], range: &Range<usize>, n: usize) -
     let end = out.len();
     out.extend(values[range.end..].chunks(n).map(mean));
     (out, begin..end)
+}
+
+/// The values that are compared, put together as `bins` has it, and those of them within the range: without those next to its ends, which
+/// are drawn by eye. A tenth of the range is left out on either side of an end, and no more than a quarter of what is there.
+pub(crate) fn compared(values: &[Option<f64>], bins: &Bins) -> (Vec<Option<f64>>, Range<usize>) {
+    let (range, len) = (&bins.range, values.len());
+    let tenth = if range.len() < LEAST_WITH_ENDS { 0 } else { range.len().div_ceil(10) };
+    let mut values = values.to_vec();
+    // The ends of the run are no ends of the range.
+    for (end, outside) in [(range.start, range.start), (range.end, len - range.end)] {
+        let (within, beyond) = (tenth.min(range.len() / 4), tenth.min(outside / 4));
+        let (before, after) = if end == range.start { (beyond, within) } else { (within, beyond) };
+        if outside > 0 {
+            values[end - before..end + after].fill(None);
+        }
+    }
+    together(&values, range, bins.together)
 }
 
 /// A counter that was imported as it was has events in its differences: one that never goes down, and goes up at most
@@ -180,8 +205,12 @@ fn read(
 /// become a function that a cluster does not have.
 fn statement(table: &Table, columns: &[&Column], is_sum: bool, bins: &Bins) -> String {
     let names = table.keys().iter().filter(|key| !key.is_of_one_run && (!is_sum || key.ty == Type::Label));
-    // Some columns are called as words of SQL are.
-    let quoted = |column: &Column| format!("\"{}\"", column.name);
+    // Some columns are called as words of SQL are. A latency of 0 is that of a moment in which nothing ended.
+    let is_latency = |column: &Column| table.name == load::TABLE.name && column.name.starts_with("latency");
+    let quoted = |column: &Column| match is_latency(column) {
+        true => format!("nullif(\"{}\", 0)", column.name),
+        false => format!("\"{}\"", column.name),
+    };
     let names: Vec<String> = names.map(quoted).collect();
     let whole: Vec<String> = table.keys().iter().map(|key| format!("{} IS NULL", quoted(key))).collect();
     let whole = if whole.is_empty() { "true".to_owned() } else { whole.join(" AND ") };

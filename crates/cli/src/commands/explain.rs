@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_compare::{Diagnosis, Explained, Group, Split, run_names};
+use fenxi_compare::{Diagnosis, Explained, Group, InRange, Split, run_names};
 use fenxi_query::{Engine, Scope};
 use serde_json::json;
 
@@ -77,6 +77,9 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The time before a range is looked at by itself from so many seconds on.
+const SHORT_S: f64 = 5.0;
+
 /// Why no time is split.
 const NO_SPLIT: &str = "Where the time went is not shown: these runs have neither the latency of transactions nor the elapsed time of a command.";
 
@@ -88,12 +91,13 @@ fn explained(engine: &Engine, args: &ExplainArgs, wanted: &[String]) -> anyhow::
         [run] => differs::of(engine, run, &args.part.window)?,
         _ => None,
     };
-    // Of a window only what was found within it is an answer.
-    let scope = match different.as_ref().filter(|found| found.baseline.is_none()) {
-        Some(found) => Scope::of(ids).between(Some(found.from_s), Some(found.to_s)),
-        None => Scope::of(ids),
+    // Of a window only what was found within it is an answer, and not what is found before or after it as well.
+    let whole = Scope::of(ids);
+    let (scope, rest) = match different.as_ref().filter(|found| found.baseline.is_none()) {
+        Some(found) => (whole.clone().between(Some(found.from_s), Some(found.to_s)), rest_of(&whole, found)),
+        None => (whole, Vec::new()),
     };
-    let diagnosis = Diagnosis::of(engine, &scope)?;
+    let diagnosis = Diagnosis::of_part(engine, &scope, &rest)?;
     Ok(if args.form.is_json() {
         let answer = answer::first(&diagnosis, different.as_ref());
         let line = json!({ "kind": "answer", "names": answer.names, "text": answer.text,
@@ -122,6 +126,12 @@ fn explained(engine: &Engine, args: &ExplainArgs, wanted: &[String]) -> anyhow::
         let blocks = [head, split, different, missing, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     })
+}
+
+/// The time of a run before and after a range, where it is long enough to be looked at.
+fn rest_of(whole: &Scope, range: &InRange) -> Vec<Scope> {
+    let before = (range.from_s >= SHORT_S).then(|| whole.clone().between(None, Some(range.from_s)));
+    before.into_iter().chain([whole.clone().between(Some(range.to_s), None)]).collect()
 }
 
 fn text(found: &Explained, markdown: bool) -> String {

@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
         let asked = if args.form.is_json() { None } else { engine.asked(&scope)?.sentence() };
         Ok((asked, Diagnosis::of(&engine, &scope)?, scope.runs.map_or(0, |runs| runs.len())))
     })?;
-    let Diagnosis { answer, found: all, several_hosts } = diagnosis;
+    let Diagnosis { answer, found: all, several_hosts, .. } = diagnosis;
     let text = if args.form.is_json() {
         all.iter().flat_map(json_lines).collect()
     } else {

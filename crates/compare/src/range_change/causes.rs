@@ -10,7 +10,7 @@ use fenxi_query::{ChangeRow, Engine, Found, Meaning, Scope};
 use super::{Cause, Judged, SURE};
 use crate::{
     CompareError,
-    series::{Bins, together},
+    series::{Bins, Line, compared},
 };
 
 /// A cost per transaction changed where chance gives as much this seldom.
@@ -77,7 +77,7 @@ impl Moments<'_> {
     /// The values outside the range and at these moments, and where among them these are.
     fn of_values(&self, values: &[Option<f64>]) -> (Vec<Option<f64>>, Range<usize>) {
         let range = &self.bins.range;
-        let Some(at) = &self.of_bursts else { return together(values, range, self.bins.together) };
+        let Some(at) = &self.of_bursts else { return compared(values, self.bins) };
         let mut out = values[..range.start].to_vec();
         out.extend(at.iter().map(|bin| values[*bin]));
         out.extend_from_slice(&values[range.end..]);
@@ -108,15 +108,12 @@ pub(super) fn of(
     engine: &Engine,
     run: &RunId,
     judged: &[Judged],
+    meanings: &[Meaning],
     bins: &Bins,
 ) -> Result<(Vec<SeriesRole>, Vec<Cause>), CompareError> {
-    let scope = Scope::of([run.clone()]);
-    let names: Vec<[&str; 3]> =
-        judged.iter().map(|j| [j.line.of.table, j.line.of.column, j.line.key.as_str()]).collect();
-    let meanings = engine.meanings(&names, &scope)?;
     let moments = Moments::of(judged, bins);
     let seen: Vec<Seen> = judged.iter().map(|j| moments.seen(j)).collect();
-    let throughput = throughput(judged, &meanings);
+    let throughput = best_work(meanings, |n| judged[n].shift.rest);
     let work = throughput.map_or(0.0, |n| seen[n].change);
     let roles: Vec<SeriesRole> = (0..judged.len())
         .map(|n| {
@@ -130,24 +127,50 @@ pub(super) fn of(
     let rows = rows(&CauseInputs {
         run,
         judged,
-        meanings: &meanings,
+        meanings,
         seen: &seen,
         roles: &roles,
         throughput,
         moments: &moments,
     });
-    let found = engine.find_changes(&rows, &scope)?;
+    let found = engine.find_changes(&rows, &Scope::of([run.clone()]))?;
     Ok((roles, found.iter().filter_map(cause).collect()))
 }
 
-/// The series with the number of transactions.
-fn throughput(judged: &[Judged], meanings: &[Meaning]) -> Option<usize> {
-    let means = |n: &usize, what: &str| meanings[*n].means.as_deref() == Some(what) && judged[*n].shift.rest > 0.0;
+/// What each series means.
+///
+/// # Errors
+/// When the statement cannot be answered.
+pub(super) fn meanings(engine: &Engine, run: &RunId, lines: &[Line]) -> Result<Vec<Meaning>, CompareError> {
+    let names: Vec<[&str; 3]> = lines.iter().map(|line| [line.of.table, line.of.column, line.key.as_str()]).collect();
+    Ok(engine.meanings(&names, &Scope::of([run.clone()]))?)
+}
+
+/// Leaves out what is outside the range before the first transaction and after the last one, in which nothing could be different: the load
+/// had not begun, or was over. Where that leaves less than half of the rest, it is the rest.
+pub(super) fn leave_out_idle(lines: &mut [Line], meanings: &[Meaning], bins: &Bins) {
+    let rest = |values: &[Option<f64>]| [&values[..bins.range.start], &values[bins.range.end..]].concat();
+    let sum = |n: usize| rest(&lines[n].values).iter().flatten().sum();
+    let Some(work) = best_work(meanings, sum) else { return };
+    let is_idle = |value: &&Option<f64>| value.is_none_or(|value| value <= 0.0);
+    let values = &lines[work].values;
+    let before = values[..bins.range.start].iter().take_while(is_idle).count();
+    let after = values[bins.range.end..].iter().rev().take_while(is_idle).count();
+    if 2 * (before + after) > rest(values).len() {
+        return;
+    }
+    let end = values.len() - after;
+    for line in lines {
+        line.values[..before].fill(None);
+        line.values[end..].fill(None);
+    }
+}
+
+/// The series with the number of transactions, of those that have some outside the range.
+fn best_work(meanings: &[Meaning], rest: impl Fn(usize) -> f64) -> Option<usize> {
     let best = |what: &str| {
-        (0..judged.len()).filter(|n| means(n, what)).min_by(|a, b| {
-            let rest = |n: &usize| judged[*n].shift.rest;
-            meanings[*a].place.cmp(&meanings[*b].place).then(rest(b).total_cmp(&rest(a)))
-        })
+        let of = (0..meanings.len()).filter(|n| meanings[*n].means.as_deref() == Some(what) && rest(*n) > 0.0);
+        of.min_by(|a, b| meanings[*a].place.cmp(&meanings[*b].place).then(rest(*b).total_cmp(&rest(*a))))
     };
     best("throughput").or_else(|| best("statements"))
 }

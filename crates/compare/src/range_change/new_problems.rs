@@ -39,6 +39,7 @@ fn is_seen(found: &Found) -> bool {
     found.outcome.as_ref().is_ok_and(|rows| !rows.is_empty()) && found.severity() != Severity::Info
 }
 
-fn is_large(found: &Found) -> bool {
+/// Whether a problem is critical, or holds a good part of the time.
+pub(crate) fn is_large(found: &Found) -> bool {
     found.severity() == Severity::Critical || found.impact().is_some_and(|impact| impact.share >= LARGE)
 }

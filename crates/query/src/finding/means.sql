@@ -38,6 +38,7 @@ WITH series AS (
         WHEN regexp_matches(name, '^db.cache_misses|buffer_pool_reads|(^|[._])(innodb_)?pages_read($|_)|blks_read|(^|[._])innodb_data_reads?($|_)|read_ahead($|_per)') THEN '1 misses'
         WHEN regexp_matches(name, 'pages_(written|flushed)|innodb_data_(written|writes)|dblwr|buffers_(backend|checkpoint|clean)|^db_checkpoint.*buffers') THEN '1 own_writes'
         WHEN regexp_matches(name, '^db.sent_bytes|(^|[._])bytes_sent') THEN '1 sent'
+        WHEN name = 'net.tx_bytes_per_s' AND NOT bool_or(regexp_matches(name, '^db.sent_bytes|(^|[._])bytes_sent')) OVER () THEN '2 sent'
         WHEN regexp_matches(name, '^db.received_bytes|(^|[._])bytes_received') THEN '1 received'
         WHEN regexp_matches(name, '(^|[._])com_(alter|create|drop|rename|truncate|optimize|lock)_(table|tables|index)($|_)|(^|[._])com_(truncate|optimize)($|_)') THEN '1 ddl'
         WHEN regexp_matches(name, 'flush_commands|com_(flush|refresh)|opened_tables|^db.table_cache_misses|table_open_cache_misses') THEN '1 flushes'

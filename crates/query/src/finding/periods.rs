@@ -58,6 +58,24 @@ const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inse
      CASE WHEN inserted > 0.1 THEN inserted_cost ELSE least(inserted_cost, 0.4) END, CASE WHEN changed > 0.1 THEN changed_cost ELSE least(changed_cost, 0.4) END, 0) AS own_cost, \
      CASE WHEN throughput <= -0.05 OR latency >= 0.3 OR throughput IS NULL AND latency IS NULL THEN 'warning' ELSE 'info' END AS severity";
 
+/// Columns of `moves` with numbers of sessions and tasks in both periods: those that are active, those among them that wait for locks, and those that
+/// are runnable. Of `active` the series that stands for it counts, so that all are of one server.
+const NUMBERS: [(&str, &str); 3] = [
+    ("active", "means = 'active' AND is_first = 1"),
+    ("waiting", "means = 'locks' AND (column_name = 'waiting_sessions' OR key ILIKE '%lock_current_waits%')"),
+    ("queue", "means = 'queue' AND table_name <> 'pressure' AND is_first = 1"),
+];
+
+/// What follows from these: sessions that work and wait for no lock, and by how much they changed. Transactions are held by locks where nearly all
+/// active sessions wait for one, more than before, half as many as before or fewer work, and neither the CPUs nor the disk are used more. A server
+/// is idle where hardly a session works, and the CPUs and the disk have a third of their work: what it waits for is not in it.
+const EXECUTING: &str = "greatest(active_inside - coalesce(waiting_inside, 0), 0) AS executing_inside, \
+     greatest(active_rest - coalesce(waiting_rest, 0), 0) AS executing_rest, \
+     log2((executing_inside + 0.5) / (executing_rest + 0.5)) AS executing, \
+     coalesce((executing_inside <= 1.2 OR executing_inside <= 0.15 * executing_rest) AND executing <= -1 AND cpu_use <= -1.5 AND coalesce(iowait, -1) <= -0.5 AND greatest(reads, scans, inserted, changed, 0) <= 0, false) AS is_idle, \
+     coalesce(NOT is_idle AND waiting_inside >= 0.8 * active_inside AND waiting_inside >= 1.1 * waiting_rest AND locks > 0.1 AND executing <= -1 \
+         AND coalesce(cpu_use, 0) <= 0 AND coalesce(misses, 0) <= 0.3, false) AS is_lock_bound";
+
 /// Meaning of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
@@ -214,10 +232,14 @@ fn tables() -> String {
         let most = |column: &str| format!("max(CASE WHEN means = '{name}' THEN {column} END)");
         format!("{} AS {name}, {} AS {name}_cost", most("change"), most("cost"))
     };
-    let moves: Vec<String> = MEANS.iter().map(of).collect();
+    let number_of = |(name, which): (&str, &str)| {
+        let of = |period: &str| format!("max(CASE WHEN {which} THEN {period} END) AS {name}_{period}");
+        format!("{}, {}", of("inside"), of("rest"))
+    };
+    let moves: Vec<String> = MEANS.iter().map(of).chain(NUMBERS.map(number_of)).collect();
     format!(
         "WITH change AS (SELECT {} FROM (SELECT unnest(string_split($rows, chr(30))) AS r) AS texts), \
-         means AS (SELECT run, min(host) AS host, {} FROM change GROUP BY run), moves AS (SELECT *, {WORK} FROM means)",
+         means AS (SELECT run, min(host) AS host, {} FROM change GROUP BY run), moves AS (SELECT *, {WORK}, {EXECUTING} FROM means)",
         columns.join(", "),
         moves.join(", ")
     )

@@ -29,7 +29,7 @@ SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(retransmits, roun
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN round_trip >= 0.5 THEN 'round_trip' WHEN retransmits >= 1 THEN 'retransmits' WHEN latency IS NOT NULL THEN 'latency' WHEN locks IS NULL THEN 'throughput' ELSE 'locks' END
 WHERE m.severity = 'warning' AND own_cost < 0.5 AND coalesce(flushes, 0) < 1 AND coalesce(cpu_use, 0) <= 0.1
-    AND (round_trip >= 0.5 OR is_idle AND work <= -1 AND coalesce(latency, 1) >= 0.3 OR retransmits >= 1 OR work <= -0.25 AND (latency >= 0.3 OR latency IS NULL AND locks_cost >= 0.5 AND active <= -0.2)
+    AND (round_trip >= 0.5 OR is_idle AND work <= -1 AND coalesce(nullif(latency, 0), 1) >= 0.3 OR retransmits >= 1 OR work <= -0.25 AND (latency >= 0.3 OR latency IS NULL AND locks_cost >= 0.5 AND active <= -0.2)
         AND coalesce(active, queue, iowait, cpu_use) IS NOT NULL AND coalesce(active, 0) <= 0.2 AND coalesce(locks, 0) <= 0.3
         AND coalesce(iowait, 0) <= 0.3 AND coalesce(disk_busy, 0) <= 0.2 AND coalesce(redo_cost, 0) < 0.5 AND coalesce(misses, 0) <= 0.3)
 ORDER BY weight DESC

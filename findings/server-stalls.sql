@@ -29,7 +29,7 @@ SELECT m.run, m.host, c.summary, m.severity, 3.5 AS weight,
     format('{:.1f} sessions are active, and were {:.1f}', active_inside, active_rest) AS active,
     CASE WHEN own_writes > -0.3 AND log <= -1 THEN ', while pages are written as before' ELSE '' END AS writes
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'throughput'
-WHERE m.severity = 'warning' AND work <= -1.5 AND active IS NOT NULL AND active > -0.2 AND waiting_inside IS NOT NULL AND executing_inside >= 3 AND executing >= -0.6
+WHERE m.severity = 'warning' AND work <= -1.5 AND active IS NOT NULL AND active > -0.2 AND waiting_inside IS NOT NULL AND executing_inside >= 3 AND executing >= -0.9
     AND cpu_use <= -1 AND own_work < 0.1 AND coalesce(iowait, 0) < 0.7 AND coalesce(ddl, 0) < 0.5 AND coalesce(flushes, 0) < 1.2
     AND coalesce(sent, 0) < 0.5 AND coalesce(round_trip, 0) < 0.5 AND coalesce(retransmits, 0) < 1
 ORDER BY weight DESC

@@ -24,7 +24,6 @@ SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(stolen, other_cpu
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1
     AND c.means = CASE WHEN stolen >= 0.6 THEN 'stolen' WHEN other_cpu >= 0.6 THEN 'other_cpu' WHEN cpu_use >= 0.3 THEN 'cpu_use' ELSE 'kernel' END
 WHERE throughput IS NOT NULL AND (m.severity = 'warning' OR c.inside >= 90) AND work <= 0.1 AND own_cost < 0.5 AND own_work < 0.3
-    AND coalesce(redo_cost, 0) < 0.5 AND coalesce(sessions, 0) < 0.4 AND coalesce(flushes, 0) < 1.2 AND coalesce(own_cpu, 0) < 0.5
-    AND coalesce(CASE WHEN other_cpu IS NULL THEN executing END, 0) < 0.5
+    AND coalesce(redo_cost, 0) < 0.5 AND coalesce(sessions, 0) < 0.4 AND coalesce(flushes, 0) < 1.2 AND (NOT is_own_cpu OR greatest(other_cpu, stolen) >= 0.6)
     AND c.inside - c.rest >= 8 AND (greatest(cpu_use, kernel) >= 0.3 AND greatest(cpu_use_cost, kernel_cost, 0) >= 0.4 OR stolen >= 0.6)
 ORDER BY weight DESC

@@ -32,10 +32,12 @@ mean.
 
 With `--window` of one run the answer is what changed in it against the rest of
 the run, and findings are those of the window; of a range of time of a recording
-with `--roll` it is what changed against as much time before. The series that
-differ come last: first what fewer transactions cannot have caused, series of
-one thing together. The tests see bursts as well as steps, and allow
-for samples that depend on their neighbours.
+with `--roll` it is what changed against as much time before. What the rest of
+the run has as well is no answer, and comes last. Before the first transaction
+and after the last there is no rest, and a tenth of the window on either side of
+its ends is left out. The series that differ come last: first what fewer
+transactions cannot have caused, series of one thing together. The tests see
+bursts as well as steps, and allow for samples that depend on their neighbours.
 
 Column `measured`: exact (every context switch), os (the kernel's accounting of
 the server's processes and cgroup), server (its own sums), sampled (samples of

@@ -81,6 +81,13 @@ fn recorded(seed: u64, change: fn(&mut Load), when: impl Fn(usize) -> bool) -> V
     (0..SECONDS).map(|n| second(n, &mut noise)).collect()
 }
 
+/// Tells a recorded second in which the load has not begun: hardly anything happens, and a latency of nothing is 0.
+fn before_the_load(second: &mut Second) {
+    for (name, value) in second {
+        *value = if matches!(*name, "usr" | "sessions") { 1.0 } else { 0.0 };
+    }
+}
+
 fn looked(engine: &Engine, name: &str, from: usize, to: usize) -> InRange {
     let run = engine.store().select_one(name).unwrap();
     InRange::of(engine, &run, from as f64, to as f64, 40).unwrap()
@@ -128,6 +135,27 @@ fn causes_in_a_window_are_named_first() {
     }
     let right = expected.len() - wrong.len();
     assert!(right * 100 >= expected.len() * 95, "{right} of {} right\n{}", expected.len(), wrong.join("\n"));
+}
+
+/// A recording begins before its load does, and who draws a window misses its ends by seconds.
+#[test]
+fn causes_are_named_in_windows_drawn_by_eye_of_loads_that_begin_late() {
+    let mut runs = Runs::new();
+    for (n, (name, change, _)) in CAUSES.into_iter().enumerate() {
+        let mut seconds = recorded(310 + n as u64, change, |at| WINDOW.contains(&at));
+        seconds.iter_mut().take(40).for_each(before_the_load);
+        runs.add(name, SECONDS as f64, |made| write(made, &seconds, Names::Catalogue));
+    }
+    let engine = runs.engine();
+    let wrong: Vec<String> = CAUSES
+        .into_iter()
+        .filter_map(|(name, _, finding)| {
+            let found = looked(&engine, name, WINDOW.start - 4, WINDOW.end + 3);
+            let first = findings(&found).first().copied();
+            (first != Some(finding)).then(|| format!("{name}: expected {finding}, found {first:?}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Windows in which nothing is wrong: the load's own way, and what may be reported for it.

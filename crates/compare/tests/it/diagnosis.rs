@@ -69,6 +69,35 @@ fn what_takes_most_of_the_latency_is_the_bottleneck() {
 }
 
 #[test]
+fn what_the_rest_of_a_run_has_too_is_no_answer_of_a_part() {
+    let mut runs = Runs::new();
+    runs.add("always", 30.0, |run| locked(run, 7.0));
+    runs.add("stolen", 30.0, |run| {
+        locked(run, 7.0);
+        for second in 10..20 {
+            let t = run.at(f64::from(second) + 1.0);
+            run.rows.row(&cpu::TABLE, t, 1.0).f64(cpu::steal, 40.0).f64(cpu::usr, 10.0).f64(cpu::idle, 50.0);
+        }
+    });
+    let engine = runs.engine();
+    let part = |run: usize, from: f64, to: f64| Scope::of([runs.ids[run].clone()]).between(Some(from), Some(to));
+    let of = |run: usize| {
+        let rest = [part(run, 0.0, 10.0), part(run, 20.0, 30.0)];
+        Diagnosis::of_part(&engine, &part(run, 10.0, 20.0), &rest).unwrap()
+    };
+    let always = of(0);
+    assert!(always.elsewhere.as_ref().unwrap().contains("db-lock-waits"), "{:?}", always.elsewhere);
+    assert_eq!((always.answer.names, always.answer.finding.as_deref()), (Names::Unknown, None));
+    assert!(always.answer.text.contains("rest of the run"), "{}", always.answer.text);
+    assert!(always.answer.detail.starts_with("Database sessions wait for locks: "), "{}", always.answer.detail);
+    let stolen = of(1);
+    assert_eq!(stolen.answer.finding.as_deref(), Some("steal"), "{}", stolen.answer.text);
+    assert!(place(&stolen, "steal") < place(&stolen, "db-lock-waits"));
+    let alone = Diagnosis::of(&engine, &part(0, 10.0, 20.0)).unwrap();
+    assert_eq!((alone.answer.finding.as_deref(), alone.elsewhere), (Some("db-lock-waits"), None));
+}
+
+#[test]
 fn a_resource_that_the_load_does_not_wait_for_is_information() {
     let diagnosis = diagnosed(|run| {
         locked(run, 7.0);

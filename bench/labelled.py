@@ -3,7 +3,7 @@
 
 Reads the data set of DBSherlock (Yoon, Niu and Mozafari, SIGMOD 2016): TPC-C on MySQL, 110 recordings with one cause each and 66 with
 several, in which the seconds of the anomaly are known. Each is written as CSV, imported through bench/labelled/dbsherlock.toml into a
-store of its own, and explained for those seconds. The file is dbsherlock_dataset_tpcc_16w.mat of the project dbsherlock-reproducibility;
+separate store, and explained for those seconds. The file is dbsherlock_dataset_tpcc_16w.mat of the project dbsherlock-reproducibility;
 it is not part of this repository. Needs scipy.
 
     bench/labelled.py dbsherlock_dataset_tpcc_16w.mat [--fenxi PROGRAM]     some 8 minutes on two CPUs

@@ -3,7 +3,7 @@
 -- section: cpu
 -- periods: inside, rest
 -- message: {summary}, and {executing}, though no more is done: statements cost more CPU time than before{other}.
--- advice: Look at statements by CPU time and their plans, and at new ones; process counters (record with process) tell a statement from another program.
+-- advice: Look at statements by CPU time and their plans, and at new ones; process counters (record with process) distinguish statements from another program.
 -- ask: db-statements
 -- explains: locks-more, outside-load
 -- yes: db commits_per_s=45 active_sessions=60 waiting_sessions=46 *60

@@ -55,7 +55,7 @@ pub fn effective_size(values: &[f64]) -> f64 {
 /// Over how many samples those of a series depend on each other: one plus twice the sum of its autocorrelations, which are added in
 /// pairs until a pair is no longer positive (Geyer 1992, initial positive sequence). At least 1.
 ///
-/// Of several pieces of a series each has its own level, and correlations are their means, weighted by length: a short one says little.
+/// Of several pieces of a series each has its own level, and correlations are their means, weighted by length: a short one counts little.
 pub fn dependence(pieces: &[&[f64]]) -> f64 {
     let n: usize = pieces.iter().map(|piece| piece.len()).sum();
     let longest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(0);

@@ -94,7 +94,8 @@ impl Diagnosis {
     pub(crate) fn is_large_news(&self) -> bool {
         let elsewhere = self.elsewhere.as_ref();
         let first = self.found.first().filter(|found| found.outcome.is_ok() && found.kind() == Kind::Problem);
-        first.is_some_and(|found| elsewhere.is_some_and(|names| !names.contains(&found.finding.name)) && is_large(found))
+        first
+            .is_some_and(|found| elsewhere.is_some_and(|names| !names.contains(&found.finding.name)) && is_large(found))
     }
 }
 
@@ -103,7 +104,7 @@ fn elsewhere(engine: &Engine, found: &[Found], rest: &[Scope]) -> BTreeSet<Strin
     let mut names = BTreeSet::new();
     for finding in found.iter().filter(|found| found.outcome.is_ok() && is_wrong(found)).map(|found| &found.finding) {
         for scope in rest {
-            // One that cannot look there says nothing about it.
+            // One that cannot look there is not known to be there.
             if engine.find(finding, scope).is_ok_and(|there| !there.is_empty()) {
                 names.insert(finding.name.clone());
             }
@@ -118,7 +119,8 @@ fn is_wrong(found: &Found) -> bool {
 
 /// The answer where all that is wrong in a part of a run is wrong in its other parts too.
 fn nothing_new(only_here: &[Found], elsewhere: &[Found]) -> Option<Answer> {
-    let known = elsewhere.first().filter(|_| !only_here.iter().any(|found| found.outcome.is_ok() && is_wrong(found)))?;
+    let known =
+        elsewhere.first().filter(|_| !only_here.iter().any(|found| found.outcome.is_ok() && is_wrong(found)))?;
     let message = known.outcome.iter().flatten().next().map_or("", |occurrence| &occurrence.message);
     Some(Answer {
         names: Names::Unknown,

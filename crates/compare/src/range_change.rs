@@ -268,7 +268,8 @@ impl Judging<'_> {
     fn all(&self, mut lines: Vec<Line>, bins: &Bins, span: (f64, f64), most: usize) -> Result<InRange, CompareError> {
         let meanings = causes::meanings(self.engine, self.run, &lines)?;
         causes::leave_out_idle(&mut lines, &meanings, bins);
-        let known = lines.into_iter().zip(meanings).filter_map(|(line, meaning)| Some((Judged::of(line, bins)?, meaning)));
+        let known =
+            lines.into_iter().zip(meanings).filter_map(|(line, meaning)| Some((Judged::of(line, bins)?, meaning)));
         let (mut judged, meanings): (Vec<Judged>, Vec<Meaning>) = known.unzip();
         let adjusted = benjamini_hochberg(&judged.iter().map(|j| j.p).collect::<Vec<_>>());
         judged.iter_mut().zip(adjusted).for_each(|(j, p)| j.p = p);

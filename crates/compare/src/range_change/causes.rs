@@ -124,15 +124,7 @@ pub(super) fn of(
             SeriesRole { thing: meaning.thing.clone(), cost, class: class(change, meaning, cost, work) }
         })
         .collect();
-    let rows = rows(&CauseInputs {
-        run,
-        judged,
-        meanings,
-        seen: &seen,
-        roles: &roles,
-        throughput,
-        moments: &moments,
-    });
+    let rows = rows(&CauseInputs { run, judged, meanings, seen: &seen, roles: &roles, throughput, moments: &moments });
     let found = engine.find_changes(&rows, &Scope::of([run.clone()]))?;
     Ok((roles, found.iter().filter_map(cause).collect()))
 }

@@ -81,7 +81,7 @@ fn recorded(seed: u64, change: fn(&mut Load), when: impl Fn(usize) -> bool) -> V
     (0..SECONDS).map(|n| second(n, &mut noise)).collect()
 }
 
-/// Tells a recorded second in which the load has not begun: hardly anything happens, and a latency of nothing is 0.
+/// Makes a second one in which the load has not begun: hardly anything happens, and a latency of nothing is 0.
 fn before_the_load(second: &mut Second) {
     for (name, value) in second {
         *value = if matches!(*name, "usr" | "sessions") { 1.0 } else { 0.0 };

@@ -76,7 +76,7 @@ const EXECUTING: &str = "greatest(active_inside - coalesce(waiting_inside, 0), 0
      coalesce((executing_inside <= 1.2 OR executing_inside <= 0.15 * executing_rest) AND executing <= -1 AND cpu_use <= -1.5 AND coalesce(iowait, -1) <= -0.5 AND greatest(reads, scans, inserted, changed, 0) <= 0, false) AS is_idle, \
      coalesce(NOT is_idle AND waiting_inside >= 0.8 * active_inside AND waiting_inside >= 1.1 * waiting_rest AND locks > 0.1 AND executing <= -1 \
          AND coalesce(cpu_use, 0) <= 0 AND coalesce(misses, 0) <= 0.3, false) AS is_lock_bound, \
-     coalesce(own_cpu >= 0.5, executing >= 0.5 AND coalesce(executing_inside - executing_rest >= 0.9 * (queue_inside - queue_rest), true), false) AS is_own_cpu";
+     coalesce(own_cpu >= 0.5, executing >= 0.5 AND coalesce(executing_inside - executing_rest >= 0.85 * (queue_inside - queue_rest), true), false) AS is_own_cpu";
 
 /// Meaning of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 -- message: {summary}, while as many sessions or more are at work, and the CPUs and locks are used less: each commit waits for its flush.
 -- advice: See how long the log's disk takes for a flush, and what else writes there; a replica that must confirm makes commits wait likewise. Larger transactions and group commit need fewer flushes.
 -- ask: db-commit
--- explains: locks-more, network-slower
+-- explains: locks-more, network-slower, server-stalls, disk-slower
 -- yes: db commits_per_s=8000 active_sessions=1.5 rows_inserted_per_s=8000 *30
 -- yes: db_wal syncs_per_s=8000 *30
 -- yes: cpu usr=35 sys=45 idle=15 *30

@@ -5,7 +5,7 @@
 -- message: {summary}, while the database reads and writes no more than before.
 -- advice: Record disk and process: they show who reads and writes, and how long a request takes. Look for a copy or a backup of files, a limit of the volume, a failing disk.
 -- ask: disk-latency
--- explains: locks-more, commits-slower, server-stalls, network-slower, less-work-arrives
+-- explains: locks-more, server-stalls, network-slower, less-work-arrives
 -- yes: db commits_per_s=50 active_sessions=60 log_bytes_per_s=100000 cache_misses_per_s=200 *60
 -- yes: cpu usr=20 sys=5 iowait=15 idle=60 *60
 -- yes: inside db commits_per_s=8 active_sessions=60 log_bytes_per_s=16000 cache_misses_per_s=30 *30 @60

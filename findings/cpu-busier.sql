@@ -24,7 +24,7 @@
 -- A program that takes the CPUs makes statements last longer, so that more of them are at work: where the processes are not known, who is
 -- first is not, and the sentence has both. Where more tasks became runnable than sessions, they are another's.
 SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(cpu_use_cost, cpu_use)) AS weight,
-    coalesce(format('{:.1f} sessions work and wait for no lock where {:.1f} did', executing_inside, executing_rest), 'its processes use it') AS executing,
+    coalesce(round(executing_inside, 1) || ' sessions work and wait for no lock where ' || round(executing_rest, 1) || ' did', 'its processes use it') AS executing,
     CASE WHEN own_cpu IS NOT NULL THEN '' ELSE ', or another program makes them wait for a CPU' END AS other
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'cpu_use'
 WHERE throughput IS NOT NULL AND work <= 0.1 AND cpu_use >= 0.3 AND c.inside - c.rest >= 8 AND own_cost < 0.5 AND own_work < 0.3

@@ -26,7 +26,7 @@
 -- no: inside cpu usr=90 sys=5 idle=5 *30 @60
 -- As many sessions as before work and wait for no row lock, yet a third of the work is done, and little CPU time is used for it.
 SELECT m.run, m.host, c.summary, m.severity, 3.5 AS weight,
-    format('{:.1f} sessions are active, and were {:.1f}', active_inside, active_rest) AS active,
+    round(active_inside, 1) || ' sessions are active, and were ' || round(active_rest, 1) AS active,
     CASE WHEN own_writes > -0.3 AND log <= -1 THEN ', while pages are written as before' ELSE '' END AS writes
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'throughput'
 WHERE m.severity = 'warning' AND work <= -1.5 AND active IS NOT NULL AND active > -0.2 AND waiting_inside IS NOT NULL AND executing_inside >= 3 AND executing >= -0.9

@@ -72,7 +72,7 @@ const NUMBERS: [(&str, &str); 3] = [
 /// its own where its processes use it; where they are not known, where about as many sessions more work as tasks more are runnable.
 const EXECUTING: &str = "greatest(active_inside - coalesce(waiting_inside, 0), 0) AS executing_inside, \
      greatest(active_rest - coalesce(waiting_rest, 0), 0) AS executing_rest, \
-     log2((executing_inside + 0.5) / (executing_rest + 0.5)) AS executing, \
+     ln((executing_inside + 0.5) / (executing_rest + 0.5)) / ln(2) AS executing, \
      coalesce((executing_inside <= 1.2 OR executing_inside <= 0.15 * executing_rest) AND executing <= -1 AND cpu_use <= -1.5 AND coalesce(iowait, -1) <= -0.5 AND greatest(reads, scans, inserted, changed, 0) <= 0, false) AS is_idle, \
      coalesce(NOT is_idle AND waiting_inside >= 0.8 * active_inside AND waiting_inside >= 1.1 * waiting_rest AND locks > 0.1 AND executing <= -1 \
          AND coalesce(cpu_use, 0) <= 0 AND coalesce(misses, 0) <= 0.3, false) AS is_lock_bound, \

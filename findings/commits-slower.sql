@@ -33,7 +33,7 @@
 -- no: inside db_wal syncs_per_s=5 *30 @30
 -- no: inside cpu usr=4 sys=4 idle=91 *30 @30
 -- Half as many flushes and commits and fewer, though more sessions are active: where neither locks, CPUs, reads nor a change of the schema hold them, the flush
--- does. Where flushes are rare, as of a load that only reads, it cannot.
+-- does. Where flushes are rare, as of a load that only reads, it cannot; nor where they are many more than commits, which share them.
 SELECT m.run, m.host, c.summary, m.severity, least(4, greatest(-commit_flushes, active)) AS weight
 FROM moves m JOIN change c ON c.run = m.run AND c.is_first = 1 AND c.means = 'commit_flushes'
     JOIN change w ON w.run = m.run AND w.is_first = 1 AND w.means = 'throughput'
@@ -42,5 +42,5 @@ WHERE commit_flushes <= -1 AND work <= -1 AND active >= 0.5 AND cpu_use <= -0.5 
         WHERE x.run = m.run AND x.means = 'locks' AND x.change > 0.3 AND x.inside >= 0.2 * a.inside * CASE WHEN x.table_name = 'metric' AND x.key ILIKE '%time%' THEN 1000 ELSE 1 END
             AND (x.column_name LIKE '%time' OR x.key ILIKE '%lock%time%' OR x.column_name = 'waiting_sessions'))
     AND coalesce(ddl, 0) < 0.5
-    AND c.rest >= 0.1 * w.rest AND c.inside >= 1 AND coalesce(misses, 0) <= 0.3 AND own_work < 0.3 AND coalesce(flushes, 0) < 1.2
+    AND c.rest >= 0.1 * w.rest AND c.inside >= 1 AND w.inside >= 0.5 * c.inside AND coalesce(misses, 0) <= 0.3 AND own_work < 0.3 AND coalesce(flushes, 0) < 1.2
 ORDER BY weight DESC

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fenxi_model::RunId;
-use fenxi_query::{Engine, Found, Kind, Scope, Severity};
+use fenxi_query::{Engine, Found, Kind, NamesCause, Scope, Severity};
 
 use super::{InRange, causes::cause};
 use crate::CompareError;
@@ -23,7 +23,12 @@ impl InRange {
         let before: BTreeSet<String> =
             problems(baseline)?.into_iter().filter(is_seen).map(|found| found.finding.name).collect();
         let mut new = problems(run)?;
-        new.retain(|found| found.kind() == Kind::Problem && is_seen(found) && !before.contains(&found.finding.name));
+        new.retain(|found| found.kind() == Kind::Problem && is_seen(found));
+        // That nothing takes longer is not known of a run that has a problem, which may be larger than the same one before.
+        if !new.is_empty() {
+            found.causes.retain(|cause| cause.names_cause != NamesCause::Fallback);
+        }
+        new.retain(|found| !before.contains(&found.finding.name));
         if !new.is_empty() {
             found.causes.retain(|cause| !cause.names_cause.is_fallback());
         }

@@ -59,19 +59,20 @@ pub fn effective_size(values: &[f64]) -> f64 {
 pub fn dependence(pieces: &[&[f64]]) -> f64 {
     let n: usize = pieces.iter().map(|piece| piece.len()).sum();
     let longest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(0);
-    let centers: Vec<f64> = pieces.iter().map(|piece| mean(piece)).collect();
     let product = |piece: &[f64], center: f64, lag: usize| -> f64 {
         piece.iter().zip(&piece[lag.min(piece.len())..]).map(|(a, b)| (a - center) * (b - center)).sum()
     };
+    let mut varying = Vec::new();
+    for piece in pieces {
+        let (length, center) = (piece.len() as f64, mean(piece));
+        let square = product(piece, center, 0);
+        // The mean of equal values may miss them by a rounding, which all of them then share: that is no dependence.
+        if square > length * (ROUNDING * center).powi(2) {
+            varying.push((*piece, center, length / square));
+        }
+    }
     let correlation = |lag: usize| -> f64 {
-        let of = |(piece, center): (&&[f64], &f64)| {
-            let length = piece.len() as f64;
-            let square = product(piece, *center, 0);
-            // The mean of equal values may miss them by a rounding, which all of them then share: that is no dependence.
-            let is_constant = square <= length * (ROUNDING * center).powi(2);
-            if is_constant { 0.0 } else { length * product(piece, *center, lag) / square }
-        };
-        pieces.iter().zip(&centers).map(of).sum::<f64>() / n as f64
+        varying.iter().map(|(piece, center, scale)| scale * product(piece, *center, lag)).sum::<f64>() / n as f64
     };
     let pairs = (1..longest.saturating_sub(1)).step_by(2).map(|lag| correlation(lag) + correlation(lag + 1));
     let sum: f64 = pairs.take_while(|pair| *pair > 0.0).sum();

@@ -6,7 +6,7 @@ several, in which the seconds of the anomaly are known. Each is written as CSV, 
 separate store, and explained for those seconds. The file is dbsherlock_dataset_tpcc_16w.mat of the project dbsherlock-reproducibility;
 it is not part of this repository. Needs scipy.
 
-    bench/labelled.py dbsherlock_dataset_tpcc_16w.mat [--fenxi PROGRAM]     some 8 minutes on two CPUs
+    bench/labelled.py dbsherlock_dataset_tpcc_16w.mat [--fenxi PROGRAM]     some 4 minutes on two CPUs
 """
 
 import argparse

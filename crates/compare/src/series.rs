@@ -117,15 +117,14 @@ fn together(values: &[Option<f64>], range: &Range<usize>, n: usize) -> (Vec<Opti
 pub(crate) fn compared(values: &[Option<f64>], bins: &Bins) -> (Vec<Option<f64>>, Range<usize>) {
     let (range, len) = (&bins.range, values.len());
     let tenth = if range.len() < LEAST_WITH_ENDS { 0 } else { range.len().div_ceil(10) };
-    let mut values = values.to_vec();
     // The ends of the run are no ends of the range.
-    for (end, outside) in [(range.start, range.start), (range.end, len - range.end)] {
-        let (within, beyond) = (tenth.min(range.len() / 4), tenth.min(outside / 4));
-        let (before, after) = if end == range.start { (beyond, within) } else { (within, beyond) };
-        if outside > 0 {
-            values[end - before..end + after].fill(None);
-        }
-    }
+    let beside =
+        |outside: usize| if outside == 0 { (0, 0) } else { (tenth.min(range.len() / 4), tenth.min(outside / 4)) };
+    let mut values = values.to_vec();
+    let (within, beyond) = beside(range.start);
+    values[range.start - beyond..range.start + within].fill(None);
+    let (within, beyond) = beside(len - range.end);
+    values[range.end - within..range.end + beyond].fill(None);
     together(&values, range, bins.together)
 }
 

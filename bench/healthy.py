@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import contradictions
+import pools
 import programs
 import servers
 from common import FENXI, environment, fresh, json_lines, measure, need, output, report, setting
@@ -161,12 +162,12 @@ print(done / (time.monotonic() - began))
 """
 KINDS = ["numbers", "texts", "packing", "hashing", "compiling", "copies", "requests"]
 FIO = ["fio", "--name=reads", "--size=400M", "--rw=randread", "--bs=16k", "--direct=1", "--ioengine=psync", "--numjobs=2", "--group_reporting", "--time_based"]
-DESIGNED = [*WORKLOADS, *KINDS, "fio", "pgbench"]
+DESIGNED = [*WORKLOADS, *KINDS, *pools.POOLS, "fio", "pgbench"]
 SHARES = (30, 70, 100)
 CAPACITY_S = 4
 # What may be reported for a load that is meant to fill the machine, or its disk: that it does.
 FULL = {"cpu-pressure", "cpu-queue", "cpu-full", "db-run-queue", "db-cpu-bound", "one-cpu-saturated", "one-thread-saturated", "load-driver-saturated",
-        "disk-saturated", "disk-queue", "io-pressure"}
+        "disk-saturated", "disk-queue", "io-pressure", "programs-wait-disk"}
 
 
 def designed(store, folder, name):
@@ -191,7 +192,8 @@ def of_workload(store, _, name):
 
 @contextlib.contextmanager
 def of_jobs(store, folder, name):
-    words = lambda rate, seconds: programs.python(JOBS, name, str(rate or 0), str(folder), seconds=seconds)
+    of_kind = lambda rate, seconds: programs.python(JOBS, name, str(rate or 0), str(folder), seconds=seconds)
+    words = of_kind if name in KINDS else lambda rate, seconds: pools.words(name, rate, seconds)
     capacity = float(output(words(0, CAPACITY_S)))
     yield capacity, lambda run_name, rate: fenxi(store, "record", "--name", run_name, "--quiet", "--", *words(rate, SECONDS))
 
@@ -234,7 +236,7 @@ def server_of(make, is_filled):
 
 # Programs without which a load is left out.
 PROGRAMS = {"web server with ab": "ab", "redis": "redis-server", "sysbench at 50/s": "sysbench", "sysbench full": "sysbench", "node": "node", "fio": "fio",
-            "fio at 20 MB/s": "fio", "pgbench": "pgbench", "compiling": "cc", "build": "make"}
+            "fio at 20 MB/s": "fio", "pgbench": "pgbench", "compiling": "cc", "build": "make", "C pool": "cc", "Java pool": "javac", "Go pool": "go", "libuv pool": "node"}
 
 
 def is_possible(name):

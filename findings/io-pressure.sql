@@ -8,6 +8,7 @@
 -- part: block I/O
 -- impact: stalled of the time
 -- names: disk, file, flush
+-- world: not storage bench
 -- causes: disk-saturated (a disk that is full), disk-slow (a slow disk), writes-wait-flush (flushes), writes-throttled (dirty pages), swapping (swapping), reads-past-cache (reads past the page cache)
 -- yes: pressure resource=io some=45 full=30 *30
 -- no: pressure resource=io some=3 full=2 *30

@@ -7,6 +7,7 @@
 -- explains: io-pressure, major-faults
 -- impact: share of its threads' time
 -- names: file
+-- world: not storage bench
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=disk function=folio_wait_bit_common threads=0.8 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=0.2 *20

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: process
 -- message: Of {working} threads of {comm} ({place}) that worked, {waiting} waited for a lock on average; together they used {cpu:%} of one CPU.
--- advice: One lock lets one thread work at a time, so that more threads or CPUs do not help. Find it with `fenxi trace plockstat -p PID`, then hold it for less, split it, or work without it. Threads that wait for work on a condition look the same: harmless if there was none.
+-- advice: One lock lets one thread work at a time, so that more threads or CPUs do not help. Find it with `fenxi trace plockstat -p PID`, then hold it for less, split it, or work without it.
 -- ask: thread-waits
 -- explains: context-switch-storm, sys-time-high, one-cpu-saturated
 -- impact: share of its threads' time
@@ -14,9 +14,9 @@
 -- yes: thread_wait pid=7 comm=app wait=run threads=1 *20
 --
 -- yes: sched cpus_online=4 *20
--- yes: process pid=7 comm=app cpu=40 threads=1 voluntary_switches_per_s=90 *20
--- yes: process pid=8 comm=app cpu=40 threads=1 voluntary_switches_per_s=90 *20
--- yes: process pid=9 comm=app cpu=40 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=7 comm=app cpu=35 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=8 comm=app cpu=35 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=9 comm=app cpu=35 threads=1 voluntary_switches_per_s=90 *20
 -- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
 -- yes: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
 -- yes: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
@@ -81,8 +81,36 @@
 -- no: process pid=7 comm=server cpu=100 threads=9 *20
 -- no: thread_wait pid=7 comm=server wait=receive function=wait_woken threads=7 *20
 -- no: thread_wait pid=7 comm=server wait=lock function=futex_do_wait threads=0.5 *20
--- At least one more waits than runs, the program keeps about a CPU busy and not all that there are: the lock is what is full. A pool
--- without work uses little CPU. Processes of the recorded command that are one program count together where they wake up for the lock,
+-- yes: sched cpus_online=4 *20
+-- yes: process pid=7 comm=app cpu=160 threads=9 *20
+-- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=6 mutex=5 *20
+-- yes: thread_wait pid=7 comm=app wait=run threads=1.6 *20
+--
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=pool cpu=160 threads=9 *20
+-- no: thread_wait pid=7 comm=pool wait=lock function=futex_do_wait threads=6 mutex=0 *20
+-- no: thread_wait pid=7 comm=pool wait=run threads=1.6 *20
+--
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=pool cpu=60 threads=9 *20
+-- no: thread_wait pid=7 comm=pool wait=lock function=futex_do_wait threads=6 mutex=0 *20
+-- no: thread_wait pid=7 comm=pool wait=run threads=0.6 *20
+--
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=pool cpu=100 threads=9 *20
+-- no: thread_wait pid=7 comm=pool wait=lock function=futex_do_wait threads=6 mutex=0 *20
+-- no: thread_wait pid=7 comm=pool wait=sleep function=hrtimer_nanosleep threads=1 progress=0.01 *20
+-- no: thread_wait pid=7 comm=pool wait=run threads=1 *20
+--
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=pool cpu=20 threads=9 *10
+-- no: process pid=7 comm=pool cpu=180 threads=9 *10 @10
+-- no: thread_wait pid=7 comm=pool wait=lock function=futex_do_wait threads=6 mutex=0 *20
+-- no: thread_wait pid=7 comm=pool wait=run threads=1 *20
+-- At least one more waits than runs, the program keeps about a CPU busy and not all that there are: the lock is what is full. Threads of a pool
+-- that wait for work wait on a condition, which looks as a lock does. It is a lock where half of the waits are surely for a mutex; or where one at a time
+-- works all the time, and none of them waits for what would give the others work (a clock, a peer, a pipe).
+-- Processes of the recorded command that are one program count together where they wake up for the lock,
 -- as they may share it; a parent that waits for them is none of them. How long a process of one thread that is seen to wait for nothing
 -- but locks did wait is what the scheduler did not count as run or queued: exact, where a few looks at its thread are not.
 WITH machines AS (
@@ -92,25 +120,33 @@ WITH machines AS (
     FROM process GROUP BY run, host, pid
 ), processes AS (
     SELECT w.run, w.host, w.comm, w.pid, max(w.role) AS role, sum(w.threads) FILTER (w.wait = 'lock') AS waiting, sum(w.threads) FILTER (w.wait <> 'child') AS working,
-        max(w.cpu) AS cpu, bool_and(w.wait IN ('lock', 'run')) AS only_locks, max(s.wanted_s) AS wanted_s,
+        max(w.cpu) AS cpu, bool_and(w.wait IN ('lock', 'run')) AS only_locks, max(s.wanted_s) AS wanted_s, max(w.mutex) AS mutex,
+        coalesce(sum(w.there) FILTER (w.wait IN ('sleep', 'receive', 'accept', 'poll', 'pipe')), 0) AS feeding,
         max(w.looks) FILTER (w.wait = 'lock') AS looks, max(w.of_threads) AS of_threads, any_value(w.seen_s) AS seen_s, max(s.woke) AS woke
     FROM thread_wait_mean w LEFT JOIN switches s ON s.run = w.run AND s.host = w.host AND s.pid = w.pid
     WHERE w.is_subject
     GROUP BY w.run, w.host, w.comm, w.pid
 ), alone AS (
-    SELECT run, host, comm, 'process ' || pid AS place, waiting, working, cpu, looks, seen_s FROM processes WHERE looks >= 5
+    SELECT run, host, comm, pid, 'process ' || pid AS place, waiting, working, cpu, mutex, feeding, looks, seen_s FROM processes WHERE looks >= 5
 ), together AS (
-    SELECT run, host, comm, count(*) || ' processes' AS place,
+    SELECT run, host, comm, NULL AS pid, count(*) || ' processes' AS place,
         sum(CASE WHEN only_locks AND of_threads <= 1 THEN greatest(waiting, working - wanted_s / seen_s) ELSE waiting END) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
-        max(looks) AS looks, any_value(seen_s) AS seen_s
+        max(mutex) AS mutex, sum(feeding) AS feeding, max(looks) AS looks, any_value(seen_s) AS seen_s
     FROM processes
     WHERE role = 'command' AND of_threads <= 2 AND working > 0
     GROUP BY run, host, comm
     HAVING count(*) >= 2 AND sum(looks) >= 5
 ), all_of AS (
     SELECT * FROM alone UNION ALL SELECT * FROM together
+), seconds AS (
+    SELECT a.run, a.host, a.place, p.t, any_value(p.dt) AS dt, sum(p.cpu) AS cpu
+    FROM all_of a JOIN process p ON p.run = a.run AND p.host = a.host AND p.comm = a.comm AND (a.pid IS NULL OR p.pid = a.pid)
+    GROUP BY a.run, a.host, a.place, p.t
+), serial AS (
+    SELECT run, host, place, sum(dt) FILTER (cpu BETWEEN 95 AND 110) / sum(dt) AS share FROM seconds GROUP BY run, host, place
 )
 SELECT a.run, a.host, a.comm, a.place, steady(a.working) AS working, steady(a.waiting) AS waiting, a.cpu, 100 * a.waiting / a.working AS share
-FROM all_of a JOIN machines m ON m.run = a.run AND m.host = a.host
+FROM all_of a JOIN machines m ON m.run = a.run AND m.host = a.host LEFT JOIN serial s ON s.run = a.run AND s.host = a.host AND s.place = a.place
 WHERE a.waiting >= 1 AND a.waiting >= 0.5 * a.working AND a.cpu BETWEEN 50 AND 60 * least(m.cpus, a.working) AND a.seen_s >= 3
+    AND (a.mutex >= 0.5 OR s.share >= 0.7 AND a.feeding < 0.5)
 ORDER BY waiting DESC, a.run, a.host, a.place

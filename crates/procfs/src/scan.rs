@@ -21,6 +21,11 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// A hexadecimal number, with or without `0x` before it.
+pub fn hex(word: &[u8]) -> Option<u64> {
+    u64::from_str_radix(std::str::from_utf8(word.strip_prefix(b"0x").unwrap_or(word)).ok()?, 16).ok()
+}
+
 /// An unsigned decimal number; None when it is anything else or does not fit.
 pub fn number(word: &[u8]) -> Option<u64> {
     if word.is_empty() {

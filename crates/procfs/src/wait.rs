@@ -2,7 +2,7 @@
 
 use fenxi_model::words;
 
-use crate::scan::{number, words as split};
+use crate::scan::{hex, number, words as split};
 
 words! {
     /// What a thread waits for.
@@ -285,9 +285,52 @@ pub fn system_call(text: &[u8]) -> Option<u64> {
     split(text.trim_ascii()).next().and_then(number)
 }
 
+/// The address of the mutex for which a thread may wait, by its /proc/PID/task/TID/syscall; None where it waits on a futex in another way,
+/// as on conditions, semaphores and barriers.
+///
+/// A mutex of glibc and its like waits without a timeout (futex(2), `FUTEX_WAIT`) while its word is 2, or has the bit of those that keep
+/// their owner; one with priority inheritance waits in the kernel. Conditions of glibc use `FUTEX_WAIT_BITSET`. Those of musl wait while a word of
+/// each thread is 2: only several threads at one address wait for a mutex.
+pub fn mutex(text: &[u8]) -> Option<u64> {
+    let mut words = split(text.trim_ascii());
+    let call = words.next().and_then(number).and_then(|call| libc::c_long::try_from(call).ok());
+    call.filter(|call| *call == libc::SYS_futex)?;
+    let mut argument = || hex(words.next()?);
+    let [address, operation, value, timeout] = [argument()?, argument()?, argument()?, argument()?];
+    let kind = i32::try_from(operation).ok()? & libc::FUTEX_CMD_MASK;
+    let is_taken = value == CONTENDED || value & WAITERS != 0;
+    let is_mutex = match kind {
+        libc::FUTEX_WAIT => is_taken && timeout == 0,
+        libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => true,
+        _ => false,
+    };
+    is_mutex.then_some(address)
+}
+
+/// The word of a mutex for which others wait, and the bit of one that keeps its owner.
+const CONTENDED: u64 = 2;
+const WAITERS: u64 = 0x8000_0000;
+
 #[cfg(test)]
 mod tests {
-    use super::{Wait, system_call};
+    use super::{Wait, mutex, system_call};
+
+    #[test]
+    fn a_mutex_is_told_from_a_condition() {
+        let call = |words: &str| mutex(format!("{} {words} 0x0 0x0 0x7ffd 0x7f01\n", libc::SYS_futex).as_bytes());
+        assert_eq!(call("0x7f10 0x80 0x2 0x0"), Some(0x7f10), "pthread_mutex_lock");
+        assert_eq!(call("0x7f10 0x0 0x2 0x0"), Some(0x7f10), "of several processes");
+        assert_eq!(call("0x7f10 0x80 0x80000010 0x0"), Some(0x7f10), "one that keeps its owner");
+        assert_eq!(call("0x7f10 0x86 0x0 0x0"), Some(0x7f10), "with priority inheritance");
+        assert_eq!(call("0x7f10 0x189 0x0 0x0"), None, "pthread_cond_wait, sem_wait");
+        assert_eq!(call("0x7f10 0x80 0x2 0x7ffc"), None, "with a timeout");
+        assert_eq!(call("0x7f10 0x80 0x0 0x0"), None, "a thread of Go without work");
+        assert_eq!(call("0x7f10 0x80 0x18 0x0"), None, "a barrier of OpenMP");
+        assert_eq!(
+            (mutex(b"running\n"), mutex(b"0 0x3 0x0 0x2 0x0 0x0 0x0 0x7ffd 0x7f01\n"), mutex(b"")),
+            (None, None, None)
+        );
+    }
 
     #[test]
     fn a_system_call_tells_what_a_function_serves() {

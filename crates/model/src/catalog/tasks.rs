@@ -147,6 +147,8 @@ table! {
         threads: gauge(Count, Neither),
         /// Number of those that make progress: each counts by the CPU time that it used lately, as a part of what the thread of its process used that used most; 0 of a thread that only waits.
         progress: gauge(Count, Neither),
+        /// Number of those in `lock` that surely wait for a mutex: several at one address, by the system call that mutexes use. The others may wait for a mutex, or on a condition for work.
+        mutex: gauge(Count, Neither),
         /// `command` for processes that the recorder started, and their descendants.
         role: label(),
     }

@@ -14,11 +14,11 @@
 -- no: sched cpus_online=4 *9
 -- no: thread_wait pid=7 comm=server wait=lock function=futex_do_wait threads=8 *9
 -- Of the measured programs, or all where none is; a quarter of the program's threads' time, and a fifth of a thread.
--- A pool that waits for work waits for a lock or for its peer as well: these count of a recorded command only.
-SELECT run, host, comm, wait, CASE WHEN any_value(function) IS NULL THEN '' ELSE concat(' (', arg_max(function, threads), ')') END AS function,
+-- Where few of those surely wait for a mutex, they may wait for work. A pool that waits for work waits for a lock or for its peer as well: these count of a recorded command only.
+SELECT run, host, comm, CASE WHEN wait = 'lock' AND max(mutex) < 0.5 THEN 'a lock or work' ELSE wait END AS wait, CASE WHEN any_value(function) IS NULL THEN '' ELSE concat(' (', arg_max(function, threads), ')') END AS function,
     100 * sum(threads) / sum(at_work) AS share, sum(threads) AS waiting
 FROM thread_wait_mean
 WHERE wait NOT IN ('run', 'child', 'poll', 'sleep') AND is_subject AND (role = 'command' OR wait NOT IN ('lock', 'receive', 'accept'))
-GROUP BY run, host, comm, wait
+GROUP BY run, host, comm, thread_wait_mean.wait
 HAVING sum(threads) >= 0.2 AND sum(threads) >= 0.25 * sum(at_work)
-ORDER BY waiting DESC, run, host, comm, wait
+ORDER BY waiting DESC, run, host, comm, thread_wait_mean.wait

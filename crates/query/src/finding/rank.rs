@@ -98,7 +98,7 @@ const HOLDS: f64 = 0.3;
 /// More than any share: what surely makes work suffer, by an unknown amount.
 const SURELY: f64 = 2.0;
 /// Below this share of the latency, what a finding names is no reason for the latency, whatever else it is.
-const NEGLIGIBLE: f64 = 0.05;
+const NEGLIGIBLE: f64 = 0.1;
 
 impl ImpactColumn {
     /// Reads `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`.

@@ -21,7 +21,7 @@ use fenxi_model::{
 };
 use fenxi_procfs::{
     stat::Stat,
-    wait::{Wait, system_call},
+    wait::{Wait, mutex, system_call},
 };
 use rustc_hash::FxHashMap;
 
@@ -91,6 +91,8 @@ struct Waits {
     known: FxHashMap<u32, KnownProcess>,
     /// Threads of the process at hand by what they wait for.
     counts: Vec<Count>,
+    /// Addresses of the mutexes for which its threads may wait.
+    mutexes: Vec<u64>,
     /// Room for the name of a function.
     name: String,
     polled: Polled,
@@ -175,6 +177,7 @@ impl Waits {
             listed: Vec::new(),
             known: FxHashMap::default(),
             counts: Vec::new(),
+            mutexes: Vec::new(),
             name: String::new(),
             polled: Polled::default(),
             round: 0,
@@ -266,8 +269,9 @@ impl Waits {
     /// Counts the threads of a process that worked by what they wait for. A tick is remembered; the first one only learns.
     fn look(&mut self, pid: u32, is_between: bool, is_told: bool) {
         let is_bystander = self.is_bystander(pid);
-        let Waits { reader, known, counts, looked, name, polled, now_s, .. } = self;
+        let Waits { reader, known, counts, mutexes, looked, name, polled, now_s, .. } = self;
         counts.clear();
+        mutexes.clear();
         let Some(known) = known.get_mut(&pid) else { return };
         let mut tids = std::mem::take(&mut reader.tids);
         if known.stat.threads <= 1 || !reader.list_tids(pid, &mut tids) {
@@ -307,6 +311,9 @@ impl Waits {
             }
             let progress = if most > 0.0 { ran_s(then, run) / most } else { 1.0 };
             count(counts, wait, function, progress);
+            if wait == Wait::Lock {
+                mutexes.extend(reader.file(pid, Some(*tid), "syscall").and_then(mutex));
+            }
         }
         if counts.is_empty()
             && let Some((wait, function)) = of_main
@@ -331,9 +338,12 @@ impl Waits {
         }
     }
 
-    fn report(&self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
+    fn report(&mut self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
         let Some(known) = self.known.get(&pid) else { return };
+        let mut mutex = at_one_of(&mut self.mutexes);
         for Count { wait, function, threads, progress } in &self.counts {
+            let of_count = if *wait == Wait::Lock { mutex.min(*threads) } else { 0 };
+            mutex -= of_count;
             rows.row(&TABLE, tick.t, dt)
                 .i64(thread_wait::pid, i64::from(pid))
                 .str(thread_wait::comm, &*known.comm)
@@ -341,6 +351,7 @@ impl Waits {
                 .str(thread_wait::function, (*wait != Wait::Run).then_some(function.as_str()))
                 .f64(thread_wait::threads, f64::from(*threads))
                 .f64(thread_wait::progress, *progress)
+                .f64(thread_wait::mutex, (*wait == Wait::Lock).then_some(f64::from(of_count)))
                 .str(thread_wait::role, known.ours.then_some("command"));
         }
     }
@@ -355,6 +366,13 @@ fn count(counts: &mut Vec<Count>, wait: Wait, function: &str, progress: f64) {
         }
         None => counts.push(Count { wait, function: function.to_owned(), threads: 1, progress }),
     }
+}
+
+/// How many wait at an address at which another one waits as well: those surely wait for a mutex.
+fn at_one_of(addresses: &mut [u64]) -> u32 {
+    addresses.sort_unstable();
+    let together = addresses.chunk_by(|a, b| a == b).map(<[u64]>::len).filter(|n| *n > 1);
+    u32::try_from(together.sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 /// Whether a thread did more than look after something now and then: threads without work wake up, too.

@@ -6,7 +6,7 @@
 //! name server; and a socket that opens is waited for until room for data is there.
 
 use fenxi_procfs::{
-    scan::{number, words},
+    scan::{hex, number, words},
     sockets::{self, State},
     wait::Wait,
 };
@@ -183,7 +183,7 @@ impl Call {
     fn parse(text: &[u8]) -> Option<Call> {
         let mut words = words(text.trim_ascii());
         let number = words.next().and_then(number).and_then(|n| i64::try_from(n).ok())?;
-        let mut argument = || hex(words.next()?.strip_prefix(b"0x")?);
+        let mut argument = || hex(words.next()?);
         Some(Call { number, arguments: [argument()?, argument()?] })
     }
 }
@@ -198,10 +198,6 @@ fn polled(entry: &[u8], wanted: u64) -> Option<u32> {
 /// The inode in `socket:[4242]`.
 fn socket(link: &str) -> Option<u64> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-}
-
-fn hex(text: &[u8]) -> Option<u64> {
-    u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok()
 }
 
 #[cfg(test)]

@@ -61,6 +61,33 @@ fn threads_that_ran_are_counted_by_what_they_wait_for() {
 }
 
 #[test]
+fn several_threads_at_one_address_wait_for_a_mutex() {
+    let machine = Machine::new();
+    machine.put("/proc/7/stat", stat(7, "app", 1, 5)).put("/proc/7/wchan", "futex_do_wait");
+    let tids = [7, 71, 72, 73, 74];
+    let wait = |machine: &Machine, slices, calls: [&str; 5]| {
+        for (tid, call) in tids.iter().zip(calls) {
+            thread(machine, (7, *tid), slices, "futex_do_wait");
+            machine.put(
+                &format!("/proc/7/task/{tid}/syscall"),
+                format!("{} {call} 0x0 0x0 0x7ffd 0x7f01\n", libc::SYS_futex),
+            );
+        }
+    };
+    let [mutex, other, condition] = ["0x7f10 0x80 0x2 0x0", "0x7f50 0x80 0x2 0x0", "0x7f90 0x189 0x0 0x0"];
+    wait(&machine, 5, [condition; 5]);
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    wait(&session.machine, 90, [mutex, mutex, mutex, other, condition]);
+    let lock = ["7", "app", "lock", "futex_do_wait"];
+    let seen = session.tick(1.0);
+    near(seen.value("thread_wait", "threads", &lock), 5.0);
+    near(seen.value("thread_wait", "mutex", &lock), 3.0);
+    wait(&session.machine, 190, [condition; 5]);
+    near(session.tick(1.0).value("thread_wait", "mutex", &lock), 0.0);
+}
+
+#[test]
 fn of_the_command_a_thread_counts_that_is_held_up_for_long() {
     let machine = Machine::new();
     machine.put("/proc/1/stat", stat(1, "fenxi", 0, 1)).put("/proc/1/wchan", "do_epoll_wait");

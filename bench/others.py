@@ -23,7 +23,7 @@ COUNTED = f"SELECT extract(epoch FROM clock_timestamp()) AS time, datname, numba
 ACTIVE = ("SELECT extract(epoch FROM clock_timestamp()) AS time, pid, usename, application_name, state, wait_event_type, wait_event, left(query, 100) AS query, "
           "coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0) AS age FROM pg_stat_activity WHERE state <> 'idle' AND pid <> pg_backend_pid() AND backend_type = 'client backend'")
 COLUMNS = {"xact_commit": "commits_per_s", "xact_rollback": "rollbacks_per_s", "blks_hit": "cache_hits_per_s", "blks_read": "cache_misses_per_s", "tup_returned": "rows_returned_per_s",
-           "tup_fetched": "rows_fetched_per_s", "tup_inserted": "rows_inserted_per_s", "tup_updated": "rows_updated_per_s", "tup_deleted": "rows_deleted_per_s", "temp_bytes": "temp_bytes_per_s"}
+           "tup_fetched": "rows_fetched_per_s", "tup_inserted": "rows_inserted_per_s", "tup_updated": "rows_updated_per_s", "tup_deleted": "rows_deleted_per_s", "temp_bytes": "temp_bytes_per_s", "deadlocks": "deadlocks"}
 MAPPING = """
 labels = { datname = "database", pid = "session", usename = "user", application_name = "application", state = "state", wait_event_type = "wait_class", wait_event = "wait_event", query = "statement" }
 others = "ignore"

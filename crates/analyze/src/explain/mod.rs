@@ -222,6 +222,7 @@ const WAITS: &[(&str, &str, &str)] = &[
     ("dirty pages", "dirty pages", "Held back until written pages are on disk"),
     ("memory", "memory", "Waiting for memory to be reclaimed or read back"),
     ("lock", "lock", "Waiting for locks of the program (futex)"),
+    ("lock or work", "lock or work", "Waiting for a lock of the program, or on a condition for work (futex)"),
     ("file lock", "file lock", "Waiting for locks of files"),
     ("kernel lock", "kernel lock", "Waiting for locks of the kernel"),
     ("receive", "receive", "Waiting for data from a socket"),

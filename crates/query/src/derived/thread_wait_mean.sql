@@ -8,7 +8,7 @@ WITH spans AS (
 ), used AS (
     SELECT run, host, pid, comm, sum(cpu * dt) AS cpu, max(threads) AS threads FROM process GROUP BY run, host, pid, comm
 ), waits AS (
-    SELECT run, host, pid, comm, wait, any_value(role) AS role, sum(coalesce(w.progress, w.threads) * dt) AS thread_s, sum(w.threads * dt) AS there_s, sum(w.mutex * dt) AS mutex_s, arg_max(function, w.threads) AS function, count(DISTINCT t) AS looks
+    SELECT run, host, pid, comm, wait, any_value(role) AS role, sum(coalesce(w.progress, w.threads) * dt) AS thread_s, sum(w.threads * dt) AS there_s, sum(w.mutex * dt) / nullif(sum(w.threads * dt) FILTER (w.mutex IS NOT NULL), 0) AS mutex, arg_max(function, w.threads) AS function, count(DISTINCT t) AS looks
     FROM thread_wait w
     GROUP BY run, host, pid, comm, wait
 ), programs AS (
@@ -16,7 +16,7 @@ WITH spans AS (
     UNION
     SELECT DISTINCT run, host, comm FROM thread_wait w WHERE comm IN ('postgres', 'mariadbd', 'mysqld') AND EXISTS (SELECT 1 FROM db WHERE db.run = w.run)
 )
-SELECT w.run, w.host, w.pid, w.comm, w.wait, w.role, w.function, w.looks, s.seen_s, thread_s / s.seen_s AS threads, there_s / s.seen_s AS there, mutex_s / nullif(there_s, 0) AS mutex,
+SELECT w.run, w.host, w.pid, w.comm, w.wait, w.role, w.function, w.looks, s.seen_s, thread_s / s.seen_s AS threads, there_s / s.seen_s AS there, mutex,
     sum(thread_s) OVER (PARTITION BY w.run, w.host, w.pid, w.comm) / s.seen_s AS at_work, u.cpu / s.seen_s AS cpu, u.threads AS of_threads,
     EXISTS (SELECT 1 FROM programs p WHERE p.run = w.run AND p.host = w.host AND p.comm = w.comm) OR NOT EXISTS (SELECT 1 FROM programs p WHERE p.run = w.run AND p.host = w.host) AS is_subject
 FROM waits w

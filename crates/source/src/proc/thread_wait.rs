@@ -91,8 +91,9 @@ struct Waits {
     known: FxHashMap<u32, KnownProcess>,
     /// Threads of the process at hand by what they wait for.
     counts: Vec<Count>,
-    /// Addresses of the mutexes for which its threads may wait.
+    /// Addresses of the mutexes for which its threads may wait, and whether all of its threads at a lock could be asked.
     mutexes: Vec<u64>,
+    knows_mutexes: bool,
     /// Room for the name of a function.
     name: String,
     polled: Polled,
@@ -178,6 +179,7 @@ impl Waits {
             known: FxHashMap::default(),
             counts: Vec::new(),
             mutexes: Vec::new(),
+            knows_mutexes: true,
             name: String::new(),
             polled: Polled::default(),
             round: 0,
@@ -269,9 +271,10 @@ impl Waits {
     /// Counts the threads of a process that worked by what they wait for. A tick is remembered; the first one only learns.
     fn look(&mut self, pid: u32, is_between: bool, is_told: bool) {
         let is_bystander = self.is_bystander(pid);
-        let Waits { reader, known, counts, mutexes, looked, name, polled, now_s, .. } = self;
+        let Waits { reader, known, counts, mutexes, knows_mutexes, looked, name, polled, now_s, .. } = self;
         counts.clear();
         mutexes.clear();
+        *knows_mutexes = true;
         let Some(known) = known.get_mut(&pid) else { return };
         let mut tids = std::mem::take(&mut reader.tids);
         if known.stat.threads <= 1 || !reader.list_tids(pid, &mut tids) {
@@ -312,7 +315,9 @@ impl Waits {
             let progress = if most > 0.0 { ran_s(then, run) / most } else { 1.0 };
             count(counts, wait, function, progress);
             if wait == Wait::Lock {
-                mutexes.extend(reader.file(pid, Some(*tid), "syscall").and_then(mutex));
+                let call = reader.file(pid, Some(*tid), "syscall");
+                *knows_mutexes &= call.is_some();
+                mutexes.extend(call.and_then(mutex));
             }
         }
         if counts.is_empty()
@@ -351,7 +356,7 @@ impl Waits {
                 .str(thread_wait::function, (*wait != Wait::Run).then_some(function.as_str()))
                 .f64(thread_wait::threads, f64::from(*threads))
                 .f64(thread_wait::progress, *progress)
-                .f64(thread_wait::mutex, (*wait == Wait::Lock).then_some(f64::from(of_count)))
+                .f64(thread_wait::mutex, (*wait == Wait::Lock && self.knows_mutexes).then_some(f64::from(of_count)))
                 .str(thread_wait::role, known.ours.then_some("command"));
         }
     }

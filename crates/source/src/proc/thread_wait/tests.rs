@@ -85,6 +85,11 @@ fn several_threads_at_one_address_wait_for_a_mutex() {
     near(seen.value("thread_wait", "mutex", &lock), 3.0);
     wait(&session.machine, 190, [condition; 5]);
     near(session.tick(1.0).value("thread_wait", "mutex", &lock), 0.0);
+    wait(&session.machine, 290, [mutex; 5]);
+    session.machine.remove("/proc/7/task/73/syscall");
+    let seen = session.tick(1.0);
+    near(seen.value("thread_wait", "threads", &lock), 5.0);
+    assert_eq!(seen.value("thread_wait", "mutex", &lock), None, "of one it is not known what it waits for");
 }
 
 #[test]

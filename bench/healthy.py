@@ -307,7 +307,7 @@ def main():
         for line in reported or [{}]:
             rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("message", "-")])
             print("bench:", " | ".join(rows[-1]), file=sys.stderr)
-    report("healthy", "Ordinary work", ["load", "finding", "severity", "sentence"], rows,
+    report("healthy" if runs else "healthy-designed", "Ordinary work", ["load", "finding", "severity", "sentence"], rows,
            [f"{len(runs) + len(by_design)} runs of {SECONDS} s, {warned} with a warning.",
             f"Of {len(by_design)} at {', '.join(map(str, SHARES))} % of their capacity, {false} with a warning that is not about the machine that they fill."])
     for line in disagreements:

@@ -1,10 +1,7 @@
 """Pools of threads that take jobs from a queue which fills evenly: in C, Python, Java, Go and JavaScript. Each prints how many jobs a second it did; with a
 rate of 0 as many as it can."""
 
-import subprocess
-
-from common import Skipped
-from programs import FOLDER, compiled, python
+from programs import FOLDER, built, compiled, python
 
 WORKERS = 8
 C = r"""
@@ -122,18 +119,6 @@ next();
 """
 
 
-def built(name, source, compiler):
-    FOLDER.mkdir(exist_ok=True)
-    text = FOLDER / name
-    if not text.exists() or text.read_text() != source:
-        text.write_text(source)
-        try:
-            subprocess.run([*compiler, text], check=True, capture_output=True, cwd=FOLDER)
-        except (OSError, subprocess.CalledProcessError) as error:
-            text.unlink()
-            raise Skipped(f"no {compiler[0]}: {error}") from error
-
-
 def words(name, rate, seconds):
     """The words that run the pool called `name`."""
     rate = str(rate or 0)
@@ -142,10 +127,10 @@ def words(name, rate, seconds):
     if name == "Python pool of threads":
         return python(PYTHON, rate, str(WORKERS), seconds=seconds)
     if name == "Java pool":
-        built("Pool.java", JAVA, ["javac", "-d", "."])
+        built("Pool.java", JAVA, ["javac", "Pool.java"])
         return ["java", "-cp", str(FOLDER), "Pool", rate, str(seconds), str(WORKERS)]
     if name == "Go pool":
-        built("pool.go", GO, ["go", "build", "-o", "go-pool"])
+        built("pool.go", GO, ["go", "build", "-o", "go-pool", "pool.go"])
         return [str(FOLDER / "go-pool"), rate, str(seconds), str(WORKERS)]
     return ["node", "-e", NODE, rate, str(seconds)]
 

@@ -12,17 +12,27 @@ SECONDS = os.environ.get("BENCH_SECONDS", "6")
 FOLDER = pathlib.Path(tempfile.gettempdir()) / f"fenxi-programs-{os.getuid()}"
 
 
+def built(name, source, command):
+    """Writes a program's text into `FOLDER` and runs the compiler there, once for each text."""
+    FOLDER.mkdir(exist_ok=True)
+    text = FOLDER / name
+    if text.exists() and text.read_text() == source:
+        return
+    text.write_text(source)
+    try:
+        subprocess.run(command, check=True, capture_output=True, cwd=FOLDER)
+    except BaseException as error:
+        # Without its program the text must not look like one that is built.
+        text.unlink()
+        if isinstance(error, (OSError, subprocess.CalledProcessError)):
+            raise Skipped(f"no {command[0]}: {error}") from error
+        raise
+
+
 def compiled(name, source, *flags):
     """A C program; compiled once."""
-    FOLDER.mkdir(exist_ok=True)
-    text, program = FOLDER / f"{name}.c", FOLDER / name
-    if not program.exists() or not text.exists() or text.read_text() != source:
-        text.write_text(source)
-        try:
-            subprocess.run(["cc", "-O1", "-o", program, text, "-lpthread", *flags], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise Skipped(f"no C compiler: {error}") from error
-    return str(program)
+    built(f"{name}.c", source, ["cc", "-O1", "-o", name, f"{name}.c", "-lpthread", *flags])
+    return str(FOLDER / name)
 
 
 def python(source, *arguments, seconds=SECONDS):

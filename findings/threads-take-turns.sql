@@ -81,6 +81,7 @@
 -- no: process pid=7 comm=server cpu=100 threads=9 *20
 -- no: thread_wait pid=7 comm=server wait=receive function=wait_woken threads=7 *20
 -- no: thread_wait pid=7 comm=server wait=lock function=futex_do_wait threads=0.5 *20
+--
 -- yes: sched cpus_online=4 *20
 -- yes: process pid=7 comm=app cpu=160 threads=9 *20
 -- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=6 mutex=5 *20
@@ -107,9 +108,27 @@
 -- no: process pid=7 comm=pool cpu=180 threads=9 *10 @10
 -- no: thread_wait pid=7 comm=pool wait=lock function=futex_do_wait threads=6 mutex=0 *20
 -- no: thread_wait pid=7 comm=pool wait=run threads=1 *20
+--
+-- yes: sched cpus_online=4 *20
+-- yes: process pid=6 comm=other cpu=60 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=5 comm=other cpu=60 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=4 comm=other cpu=60 threads=1 voluntary_switches_per_s=90 *20
+-- yes: thread_wait pid=6 comm=other wait=run threads=0.6 role=command *20
+-- yes: thread_wait pid=5 comm=other wait=run threads=0.6 role=command *20
+-- yes: thread_wait pid=4 comm=other wait=run threads=0.6 role=command *20
+-- yes: process pid=7 comm=app cpu=35 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=8 comm=app cpu=35 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=9 comm=app cpu=35 threads=1 voluntary_switches_per_s=90 *20
+-- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
+-- yes: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
+-- yes: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
+-- yes: thread_wait pid=7 comm=app wait=run threads=0.4 role=command *20
+-- yes: thread_wait pid=8 comm=app wait=run threads=0.4 role=command *20
+-- yes: thread_wait pid=9 comm=app wait=run threads=0.4 role=command *20
 -- At least one more waits than runs, the program keeps about a CPU busy and not all that there are: the lock is what is full. Threads of a pool
 -- that wait for work wait on a condition, which looks as a lock does. It is a lock where half of the waits are surely for a mutex; or where one at a time
 -- works all the time, and none of them waits for what would give the others work (a clock, a peer, a pipe).
+-- What is known of addresses is known within a process.
 -- Processes of the recorded command that are one program count together where they wake up for the lock,
 -- as they may share it; a parent that waits for them is none of them. How long a process of one thread that is seen to wait for nothing
 -- but locks did wait is what the scheduler did not count as run or queued: exact, where a few looks at its thread are not.
@@ -131,7 +150,7 @@ WITH machines AS (
 ), together AS (
     SELECT run, host, comm, NULL AS pid, count(*) || ' processes' AS place,
         sum(CASE WHEN only_locks AND of_threads <= 1 THEN greatest(waiting, working - wanted_s / seen_s) ELSE waiting END) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
-        max(mutex) AS mutex, sum(feeding) AS feeding, max(looks) AS looks, any_value(seen_s) AS seen_s
+        NULL AS mutex, sum(feeding) AS feeding, max(looks) AS looks, any_value(seen_s) AS seen_s
     FROM processes
     WHERE role = 'command' AND of_threads <= 2 AND working > 0
     GROUP BY run, host, comm
@@ -139,14 +158,14 @@ WITH machines AS (
 ), all_of AS (
     SELECT * FROM alone UNION ALL SELECT * FROM together
 ), seconds AS (
-    SELECT a.run, a.host, a.place, p.t, any_value(p.dt) AS dt, sum(p.cpu) AS cpu
+    SELECT a.run, a.host, a.comm, a.place, p.t, any_value(p.dt) AS dt, sum(p.cpu) AS cpu
     FROM all_of a JOIN process p ON p.run = a.run AND p.host = a.host AND p.comm = a.comm AND (a.pid IS NULL OR p.pid = a.pid)
-    GROUP BY a.run, a.host, a.place, p.t
+    GROUP BY a.run, a.host, a.comm, a.place, p.t
 ), serial AS (
-    SELECT run, host, place, sum(dt) FILTER (cpu BETWEEN 95 AND 110) / sum(dt) AS share FROM seconds GROUP BY run, host, place
+    SELECT run, host, comm, place, sum(dt) FILTER (cpu BETWEEN 95 AND 110) / sum(dt) AS share FROM seconds GROUP BY run, host, comm, place
 )
 SELECT a.run, a.host, a.comm, a.place, steady(a.working) AS working, steady(a.waiting) AS waiting, a.cpu, 100 * a.waiting / a.working AS share
-FROM all_of a JOIN machines m ON m.run = a.run AND m.host = a.host LEFT JOIN serial s ON s.run = a.run AND s.host = a.host AND s.place = a.place
+FROM all_of a JOIN machines m ON m.run = a.run AND m.host = a.host LEFT JOIN serial s ON s.run = a.run AND s.host = a.host AND s.comm = a.comm AND s.place = a.place
 WHERE a.waiting >= 1 AND a.waiting >= 0.5 * a.working AND a.cpu BETWEEN 50 AND 60 * least(m.cpus, a.working) AND a.seen_s >= 3
     AND (a.mutex >= 0.5 OR s.share >= 0.7 AND a.feeding < 0.5)
 ORDER BY waiting DESC, a.run, a.host, a.place

@@ -1,9 +1,6 @@
 """A heap that is hardly larger than what is alive, so that a runtime collects garbage most of the time; before, it is large."""
 
-import subprocess
-
-from common import Skipped
-from programs import FOLDER, SECONDS
+from programs import FOLDER, SECONDS, built
 
 TITLE = "a runtime collects garbage"
 FINDINGS = {"garbage-collection"}
@@ -30,14 +27,7 @@ public class Churn {
 
 
 def churn(collector, heap, threads):
-    FOLDER.mkdir(exist_ok=True)
-    text = FOLDER / "Churn.java"
-    if not (FOLDER / "Churn.class").exists() or text.read_text() != SOURCE:
-        text.write_text(SOURCE)
-        try:
-            subprocess.run(["javac", "-d", FOLDER, text], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise Skipped(f"no Java compiler: {error}") from error
+    built("Churn.java", SOURCE, ["javac", "Churn.java"])
     return ["java", f"-XX:+Use{collector}GC", "-XX:-UsePerfData", "-XX:-UseGCOverheadLimit", f"-Xms{heap}m", f"-Xmx{heap}m", "-cp", str(FOLDER), "Churn", SECONDS, str(threads)]
 
 

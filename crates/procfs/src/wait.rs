@@ -280,6 +280,28 @@ const SENDS: &[libc::c_long] = &[
     libc::SYS_splice,
 ];
 
+/// A system call in which a thread waits: `7 0x7ffc41 0x1 0x7530 0x0 0x0 0x0 …` in /proc/PID/task/TID/syscall.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Its number.
+    pub number: libc::c_long,
+    /// Its arguments; those that it does not take are whatever the registers hold.
+    pub arguments: [u64; 6],
+}
+
+impl Call {
+    /// Reads the line of a thread; None of one that runs, or waits outside of a system call.
+    pub fn parse(text: &[u8]) -> Option<Call> {
+        let mut words = split(text.trim_ascii());
+        let number = words.next().and_then(number).and_then(|call| libc::c_long::try_from(call).ok())?;
+        let mut arguments = [0; 6];
+        for argument in &mut arguments {
+            *argument = hex(words.next()?)?;
+        }
+        Some(Call { number, arguments })
+    }
+}
+
 /// The number of the system call in /proc/PID/task/TID/syscall; None of a thread that runs.
 pub fn system_call(text: &[u8]) -> Option<u64> {
     split(text.trim_ascii()).next().and_then(number)
@@ -292,14 +314,10 @@ pub fn system_call(text: &[u8]) -> Option<u64> {
 /// their owner; one with priority inheritance waits in the kernel. Conditions of glibc use `FUTEX_WAIT_BITSET`. Those of musl wait while a word of
 /// each thread is 2: only several threads at one address wait for a mutex.
 pub fn mutex(text: &[u8]) -> Option<u64> {
-    let mut words = split(text.trim_ascii());
-    let call = words.next().and_then(number).and_then(|call| libc::c_long::try_from(call).ok());
-    call.filter(|call| *call == libc::SYS_futex)?;
-    let mut argument = || hex(words.next()?);
-    let [address, operation, value, timeout] = [argument()?, argument()?, argument()?, argument()?];
-    let kind = i32::try_from(operation).ok()? & libc::FUTEX_CMD_MASK;
+    let call = Call::parse(text).filter(|call| call.number == libc::SYS_futex)?;
+    let [address, operation, value, timeout, ..] = call.arguments;
     let is_taken = value == CONTENDED || value & WAITERS != 0;
-    let is_mutex = match kind {
+    let is_mutex = match i32::try_from(operation).ok()? & libc::FUTEX_CMD_MASK {
         libc::FUTEX_WAIT => is_taken && timeout == 0,
         libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => true,
         _ => false,
@@ -313,7 +331,14 @@ const WAITERS: u64 = 0x8000_0000;
 
 #[cfg(test)]
 mod tests {
-    use super::{Wait, mutex, system_call};
+    use super::{Call, Wait, mutex, system_call};
+
+    #[test]
+    fn a_call_is_read_with_its_arguments() {
+        let call = Call::parse(b"7 0x7ffc41 0x1 0x7530 0x0 0x0 0x0 0x7ffd 0x7f01\n").unwrap();
+        assert_eq!((call.number, call.arguments), (7, [0x7f_fc41, 1, 0x7530, 0, 0, 0]));
+        assert!(Call::parse(b"running\n").is_none() && Call::parse(b"-1 0x7ffd 0x7f01").is_none());
+    }
 
     #[test]
     fn a_mutex_is_told_from_a_condition() {

@@ -2,9 +2,17 @@
 
 `of(ask, run)` gives each disagreement as a line, from `fenxi explain`, `fenxi findings` and `fenxi sql` of the run; none is as it should be. Only what
 is surely wrong is reported: a share above the whole, parts that are not the whole, an order against the shares, a sentence that its own split refutes.
+
+By itself it imports files, each alone, and reports the disagreements about each. Settings: BENCH_FOLDER (crates/formats/fixtures: where the
+files are), BENCH_FILES (250: how many of them, spread evenly).
 """
 
+import pathlib
 import re
+import subprocess
+import sys
+
+from common import FENXI, ROOT, environment, fresh, json_lines, need, setting
 
 # How far two figures of one thing may lie apart: they are rounded, and some come from other moments.
 CLOSE = 0.02
@@ -80,7 +88,7 @@ def order(found):
 
 def sentence(explained, found):
     """The first sentence is the first finding with its share, and the split does not refute it."""
-    sentence = next((line for line in explained if line.get("names") == "bottleneck"), None)
+    sentence = next((line for line in explained if line.get("kind") == "answer"), None)
     if sentence is None:
         return
     text, whole = f"{sentence['text']} {sentence.get('detail') or ''}", next(iter(wholes_of(explained)), None)
@@ -125,3 +133,26 @@ def tiles(ask, explained, run):
     for name, value in (rows[0] if rows else {}).items():
         if value is not None and abs(value - whole["mean"]) > (STEADY if name == "tile" else CLOSE) * whole["mean"]:
             yield f"the mean latency is {value:.4g} ms as {name} and {whole['mean']:.4g} ms as the whole of the split"
+
+
+def main():
+    need(FENXI, "run `make build`")
+    store, most = fresh("contradictions"), setting("BENCH_FILES", 250)
+    files = sorted(path for path in pathlib.Path(setting("BENCH_FOLDER", str(ROOT / "crates/formats/fixtures"))).rglob("*") if path.is_file() and path.suffix not in (".rows", ".md"))
+    imported, wrong = 0, 0
+    chosen = files[:: max(1, len(files) // most)]
+    for number, file in enumerate(chosen):
+        fenxi, name = [FENXI, "--store", store], f"n{number}"
+        # What is no known format is passed over.
+        if subprocess.run([*fenxi, "import", file, "--name", name, "--quiet"], capture_output=True, env=environment()).returncode:
+            continue
+        imported += 1
+        for line in of(lambda *words: json_lines([*fenxi, *words]), name):
+            wrong += 1
+            print(f"{file}: {line}", flush=True)
+    print(f"{wrong} contradictions in {imported} imports of {len(chosen)} files")
+    sys.exit(1 if wrong or not imported else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -42,6 +42,7 @@
 -- yes: db_session session=9 application=pg_dump state=active statement="COPY public.item (id) TO stdout" *10
 -- no: db_session session=1 application=web state=active *10
 -- no: db_session session=9 application=jobs state=active *10
+-- Who sleeps by its own statement (pg_sleep) is not at work.
 -- Only beside a load: who measures knows which sessions are its own. They are those of the driver by its name, or else of the application that had most
 -- sessions. A tenth of the sessions at work, and a fifth of one: who looks at the server now and then is none.
 WITH loads AS (
@@ -49,8 +50,8 @@ WITH loads AS (
     UNION
     SELECT DISTINCT run, host FROM db_session WHERE application IN (SELECT comm FROM load_driver)
 ), groups AS (
-    SELECT s.run, s.host, s.server, coalesce(nullif(s.application, ''), s.user, '(unnamed)') AS who, sum(s.sessions) FILTER (in_db_time) AS at_work, count(DISTINCT s.session) AS number,
-        arg_max(s.statement, s.dt) FILTER (in_db_time AND s.statement IS NOT NULL) AS statement,
+    SELECT s.run, s.host, s.server, coalesce(nullif(s.application, ''), s.user, '(unnamed)') AS who, sum(s.sessions) FILTER (in_db_time AND s.class <> 'timeout') AS at_work, count(DISTINCT s.session) AS number,
+        arg_max(s.statement, s.dt) FILTER (in_db_time AND s.class <> 'timeout' AND s.statement IS NOT NULL) AS statement,
         coalesce(bool_or(s.application IN (SELECT comm FROM load_driver)), false) AS drives
     FROM db_session_share s JOIN loads l ON l.run = s.run AND l.host = s.host
     WHERE s.is_client

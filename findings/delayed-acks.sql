@@ -40,11 +40,12 @@ WITH hosts AS (
 ), loads AS (
     SELECT run, wmean(latency_mean_ms, dt * transactions_per_s) AS latency_ms, sum(transactions_per_s * dt) / sum(dt) AS transactions
     FROM load WHERE operation IS NULL AND latency_mean_ms IS NOT NULL AND transactions_per_s IS NOT NULL GROUP BY run
+), pools AS (
+    SELECT run, wmean(wait_time, dt) AS waiting FROM db_pool WHERE wait_time IS NOT NULL GROUP BY run
+), active AS (
+    SELECT run, wmean(active, dt) AS active FROM db_load GROUP BY run, host, server
 ), servers AS (
-    SELECT run, max(sessions) AS sessions FROM (
-        SELECT run, wmean(active, dt) + coalesce((SELECT wmean(p.wait_time, p.dt) FROM db_pool p WHERE p.run = d.run AND p.wait_time IS NOT NULL), 0) AS sessions
-        FROM db_load d GROUP BY run, host, server
-    ) GROUP BY run
+    SELECT a.run, max(a.active + coalesce(p.waiting, 0)) AS sessions FROM active a LEFT JOIN pools p ON p.run = a.run GROUP BY a.run
 )
 SELECT h.run, h.host, delayed, 100 * delayed / nullif(received, 0) AS share, place, CASE WHEN m.network < 2 THEN 'info' ELSE 'warning' END AS severity
 FROM hosts h LEFT JOIN measured_wait m ON m.run = h.run AND m.host = h.host LEFT JOIN loads l ON l.run = h.run LEFT JOIN servers s ON s.run = h.run

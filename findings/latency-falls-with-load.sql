@@ -49,7 +49,7 @@ WITH seconds AS (
     JOIN ends USING (run, host, generator)
     GROUP BY run, host, generator
 ), idle AS (
-    SELECT cpu_idle.run, cpu_idle.host, state, avg(residency) AS residency, max(exit_latency_us) AS exit_us
+    SELECT cpu_idle.run, cpu_idle.host, state, avg(residency) AS resident, max(exit_latency_us) AS exit_us
     FROM cpu_idle
     JOIN of_both ON of_both.run = cpu_idle.run AND of_both.host = cpu_idle.host AND NOT of_both.is_high
         AND epoch_us(cpu_idle.t) > epoch_us(of_both.t) - of_both.dt * 1e6 AND cpu_idle.t <= of_both.t
@@ -57,7 +57,7 @@ WITH seconds AS (
     HAVING avg(residency) >= 10
     QUALIFY row_number() OVER (PARTITION BY cpu_idle.run, cpu_idle.host ORDER BY max(exit_latency_us) DESC NULLS LAST, state) = 1
 )
-SELECT found.run, found.host, low, low_ms, high, high_ms, state, residency, exit_us
+SELECT found.run, found.host, low, low_ms, high, high_ms, state, resident AS residency, exit_us
 FROM found
 LEFT JOIN idle USING (run, host)
 WHERE high_s >= 5 AND after_s >= 5 AND after_ms >= 1.2 * high_ms AND coalesce(before_ms, after_ms) >= 1.2 * high_ms

@@ -27,6 +27,6 @@ WHERE (is_lock_bound AND work <= -0.5 OR locks >= 0.5 AND coalesce(locks_cost, l
         WHERE x.run = m.run AND x.means = 'locks' AND x.change > 0
             AND x.inside >= CASE WHEN x.table_name = 'metric' AND x.key ILIKE '%lock%time%' THEN 300 WHEN x.column_name LIKE '%time' OR x.column_name = 'waiting_sessions' THEN 0.3 ELSE 1 END
             AND (x.column_name = 'deadlocks' OR x.column_name LIKE '%time' OR x.key ILIKE '%lock%time%' OR x.column_name = 'waiting_sessions' OR NOT EXISTS (
-                SELECT 1 FROM change y WHERE y.run = m.run AND y.means = 'locks' AND y.column_name LIKE '%time'))
+                SELECT 1 FROM change y WHERE y.run = x.run AND y.means = 'locks' AND y.column_name LIKE '%time'))
     )
 ORDER BY weight DESC

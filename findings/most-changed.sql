@@ -12,7 +12,7 @@
 -- no: inside cpu usr=30 idle=70 *30 @60
 -- Of each meaning its first series; what rises for each transaction before what follows from fewer of them.
 WITH firsts AS (
-    SELECT *, greatest(coalesce(cost, change), change) > 0.3 AS is_rise, row_number() OVER (PARTITION BY run ORDER BY greatest(coalesce(cost, change), change) > 0.3 DESC, weight DESC) AS place
+    SELECT *, greatest(coalesce(cost, change), change) > 0.3 AS is_rise, row_number() OVER (PARTITION BY run ORDER BY greatest(coalesce(cost, change), change) > 0.3 DESC, weight DESC, table_name, column_name, key, means) AS place
     FROM change
     WHERE is_first = 1 AND abs(change) >= 0.3 AND means NOT IN ('other_io', 'other_cpu')
 )

@@ -13,7 +13,7 @@
 -- yes: pressure resource=io some=40 *10
 -- no: process pid=7 comm=app read_bytes_per_s=40e6 read_call_bytes_per_s=40e6 *10
 -- no: mem cached_bytes=2e9 free_bytes=8e9 *5
--- no: mem cached_bytes=2.3e9 free_bytes=7.7e9 *5
+-- no: mem cached_bytes=2.3e9 free_bytes=7.7e9 *5 @5
 -- no: vm scan_kswapd_pages_per_s=0 scan_direct_pages_per_s=0 refaults_file_per_s=0 *10
 --
 -- no: process pid=7 comm=app read_bytes_per_s=40e6 read_call_bytes_per_s=90e6 *10

@@ -22,7 +22,7 @@ WITH waiting AS (
         max(depth) AS depth, max(waited_s) AS longest_wait_s
     FROM times
     GROUP BY run, host, server, root, turn
-    QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY session_seconds DESC, root, turn) <= $n
+    QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY sum(waiters * dt) DESC, root, turn) <= $n
 ), who AS (
     SELECT h.run, h.host, h.server, h.root, h.turn, mode(blocker_state) AS state, max(blocker_transaction_age_s) AS transaction_age_s, any_value(blocker_application) AS application,
         mode(lock) AS lock, mode(l.mode) AS wanted, mode(blocker_mode) AS held_mode, any_value(relation) AS relation, arg_max(blocker_digest, l.t) AS digest

@@ -8,10 +8,11 @@ WITH whole AS (
         arg_max(d.database, xid_age) AS xid_of, max(history_length) AS history
     FROM db d GROUP BY run, host, server
 ), holders AS (
-    SELECT run, host, server, max(xmin_age) AS xmin, arg_max(who, xmin_age) AS who
+    SELECT run, host, server, max(xmin_age) AS xmin, arg_max(who, xmin_age + before) AS who
     FROM (
-        SELECT run, host, server, xmin_age, concat_ws(' ', 'session', session, d.user, application, state) AS who FROM db_session d
-        UNION ALL SELECT run, host, server, xmin_age, concat_ws(' ', CASE role WHEN 'slot' THEN 'slot' ELSE 'replica' END, name, CASE active WHEN 'no' THEN 'not active' END) FROM db_replication
+        -- Where a session and a replica hold the same one, it is the session: half a transaction goes before none.
+        SELECT run, host, server, xmin_age, 0.5 AS before, concat_ws(' ', 'session', session, d.user, application, state) AS who FROM db_session d
+        UNION ALL SELECT run, host, server, xmin_age, 0.0, concat_ws(' ', CASE role WHEN 'slot' THEN 'slot' ELSE 'replica' END, name, CASE active WHEN 'no' THEN 'not active' END) FROM db_replication
     )
     WHERE xmin_age IS NOT NULL GROUP BY run, host, server
 ), oldest AS (

@@ -33,10 +33,11 @@ struct State {
 }
 
 /// In the order in which one looks.
-const STATES: [State; 5] = [
+const STATES: [State; 6] = [
     State { kind: "cpu-full", behind: "process" },
     State { kind: "command-queued", behind: "process" },
     State { kind: "command-cpu", behind: "function" },
+    State { kind: "command-serial", behind: "function" },
     State { kind: "cpu-one", behind: "process" },
     State { kind: "session-wait", behind: "holder" },
 ];

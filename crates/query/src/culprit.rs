@@ -22,6 +22,7 @@ macro_rules! culprits {
 culprits! {
     "command-cpu",
     "command-queued",
+    "command-serial",
     "cpu-full",
     "cpu-one",
     "db-wait",

@@ -14,7 +14,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use fenxi_cluster::ClusterOptions;
 use fenxi_model::{Rows, RunId};
 use fenxi_query::{
-    Answer, Binned, Engine, Finding, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope, Value,
+    Answer, Binned, ChangeRow, Engine, Finding, MEANS, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope,
+    Severity, Value,
 };
 
 use fenxi_test_support::store::{self, TestStore, at, fill_everything};
@@ -41,6 +42,7 @@ const SMALL: &[&str] = &[
     "stacks",
     "what-changed",
     "command-failed",
+    "commits-slower",
     "cpu-queue",
     "cpu-waves",
     "db-blocking-chain",
@@ -223,6 +225,36 @@ fn chart_difference(here: &Binned, there: &Binned) -> Option<String> {
     here.iter().zip(&there).find(|pair| !close(*pair)).map(|(a, b)| format!("{a:?} is {b:?}"))
 }
 
+/// What a finding over two periods says of made-up changes: in one run all meanings rise, in one all fall, and for each meaning there is
+/// a run in which it alone rises and one in which it alone falls.
+fn of_changes(engine: &Engine, finding: &Finding) -> Result<Vec<(String, Severity, String)>, QueryError> {
+    let falls: Vec<String> = MEANS.iter().map(|means| format!("{means} falls")).collect();
+    let rows: Vec<ChangeRow<'_>> = MEANS
+        .iter()
+        .zip(&falls)
+        .flat_map(|(means, falls)| {
+            [("all rise", means, 1.0), ("all fall", means, -1.0), (means, means, 1.0), (falls, means, -1.0)]
+        })
+        .map(|(run, means, change)| ChangeRow {
+            run,
+            host: "h1",
+            name: ["db", "transactions_per_s", ""],
+            means,
+            inside: 10.0 * f64::exp2(change),
+            rest: 10.0,
+            change,
+            cost: Some(change),
+            weight: 2.0,
+            is_first: true,
+            summary: (*means).to_owned(),
+        })
+        .collect();
+    let found = engine.find_change(finding, &rows, &Scope::of([]))?;
+    let mut found: Vec<_> = found.into_iter().map(|o| (o.run, o.severity, o.message)).collect();
+    found.sort();
+    Ok(found)
+}
+
 /// Bins of a chart that is compared.
 const BINS: usize = 7;
 
@@ -279,13 +311,30 @@ fn a_cluster_answers_as_this_machine_does() {
             }
         }
     }
+    let (mut wrong_changes, mut changes, mut says) = (Vec::new(), 0, 0);
     for (name, text) in SHIPPED_FINDINGS.iter().filter(|(name, _)| wanted(name)) {
         let finding = Finding::parse(name, text).unwrap();
+        if finding.periods {
+            let [a, b] = [&here, &there].map(|engine| of_changes(engine, &finding).map_err(|e| e.to_string()));
+            if a != b || a.is_err() {
+                eprintln!("{name}: {a:?} is {b:?}");
+                wrong_changes.push(name.to_owned());
+            }
+            says += usize::from(a.is_ok_and(|found| !found.is_empty()));
+            changes += 1;
+            continue;
+        }
         let scope = Scope::of(runs[name].iter().cloned());
         compare(name, here.query(&finding.sql, &scope), there.query(&finding.sql, &scope));
     }
     eprintln!("{} of {n} questions and findings are answered as here", n - wrong.len());
     eprintln!("{} of {charts} charts over time are", charts - wrong_charts.len());
+    eprintln!(
+        "{} of {changes} findings over two periods are, of which {says} say something",
+        changes - wrong_changes.len()
+    );
+    assert!(wrong_changes.is_empty(), "{wrong_changes:?}");
+    assert!(says > 0 || changes == 0, "no finding over two periods said anything");
     assert!(n > 0 && wrong.is_empty(), "{} of {n}: {wrong:?}", wrong.len());
     // A part of a name may leave none that is over time.
     assert!(charts > 0 || only.is_some(), "no chart over time was compared");

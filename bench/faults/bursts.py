@@ -10,10 +10,10 @@ CONNECTIONS = 4
 FINDINGS = {"load-bursts"}
 PARTS = {"waiting for a connection", "run queue"}
 WORKLOAD = backup.WORKLOAD
-HEALTHY = {"--rate": "1000"}
+HEALTHY = {"--rate": "10000"}
 SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
 def injected(server):
-    yield {"--rate": ",".join(["25@1900ms,20000@100ms"] * 10)}
+    yield {"--rate": ",".join(["25@1900ms,200000@100ms"] * 10)}

@@ -10,7 +10,7 @@ ANSWERS = """
 import http.server, sys, threading, urllib.request, zlib
 level = int(sys.argv[1]); page = b"".join(b"<td>%d</td>" % (i * 7919 % 100003) for i in range(20000))
 class Page(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"; wbufsize = -1
+    protocol_version = "HTTP/1.1"; wbufsize = 1 << 20
     def do_GET(self):
         body = zlib.compress(page, level) if level else page
         self.send_response(200); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)

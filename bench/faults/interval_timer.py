@@ -3,9 +3,7 @@
 from programs import SECONDS, compiled
 
 TITLE = "a storm of signals"
-FINDINGS = {"signals-storm"}
-# Kernel time; what the kernel does has to be named.
-SENTENCE = "signal"
+FINDINGS = {"timer-interrupts"}
 TIMER = r"""
 #include <signal.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@ import servers
 
 TITLE = "a database waits for another server"
 CONNECTIONS = 8
-FINDINGS = {"db-wait-dominates": "extension", "db-foreign-server": ""}
+FINDINGS = {"db-extension-waits"}
 WORKLOAD = """
 about = "rates of a currency"
 [[table]]

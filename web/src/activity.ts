@@ -4,6 +4,7 @@ const PAINT: Record<string, string> = {
   "driver lag": "#5f6b7a",
   "waiting for a connection": "#7a5c3e",
   "waiting in a pool": "#94643a",
+  "think time": "#4c5a86",
   "driver on CPU": "#45694f",
   "waiting for the driver": "#657a3a",
   "round trips": "#2f6f8f",

@@ -282,6 +282,8 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     add("client_wait_per_transaction", queued, "s", "lower");
     add("client_delay_per_transaction", tally.late_ns().map(|ns| ns / 1e9), "s", "lower");
     let of = |sum: u64, n: u64| (n > 0).then(|| sum as f64 / n as f64);
+    let think_ns = of(tally.think_ns, tally.transactions).filter(|ns| *ns > 0.0);
+    add("think_time_per_transaction", think_ns.map(|ns| ns / 1e9), "s", "neither");
     add("round_trips_per_transaction", of(tally.round_trips, tally.transactions), "", "neither");
     add("request_bytes", of(tally.message_bytes.0, tally.round_trips), "B", "neither");
     add("reply_bytes", of(tally.message_bytes.1, tally.round_trips), "B", "neither");

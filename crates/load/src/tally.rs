@@ -120,6 +120,9 @@ pub struct Tally {
     /// Bytes of messages to the server and from it after logins; what TLS adds is not counted.
     #[serde(default)]
     pub message_bytes: (u64, u64),
+    /// Think time that transactions took, in nanoseconds.
+    #[serde(default)]
+    pub think_ns: u64,
     /// The largest share of its time that a thread was busy.
     pub busiest: f64,
 }
@@ -149,6 +152,7 @@ impl Default for Tally {
             lates: (0, 0),
             round_trips: 0,
             message_bytes: (0, 0),
+            think_ns: 0,
             busiest: 0.0,
         }
     }
@@ -215,6 +219,7 @@ impl Tally {
         self.round_trips += other.round_trips;
         self.message_bytes =
             (self.message_bytes.0 + other.message_bytes.0, self.message_bytes.1 + other.message_bytes.1);
+        self.think_ns = self.think_ns.saturating_add(other.think_ns);
         self.busiest = self.busiest.max(other.busiest);
         for (mine, theirs) in
             [(&mut self.latency, &other.latency), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
@@ -243,6 +248,7 @@ mod tests {
         (a.queued_ns, b.queued_ns) = (Some(7), Some(3));
         (a.answers, b.answers) = (6, 4);
         (a.round_trips, b.round_trips, a.message_bytes, b.message_bytes) = (1, 2, (3, 4), (5, 6));
+        (a.think_ns, b.think_ns) = (20, 30);
         for ns in [None, Some(3), Some(5)] {
             b.late(ns.map(Duration::from_nanos));
         }
@@ -252,7 +258,7 @@ mod tests {
         a.beside(&b);
         assert_eq!((a.waiting, later.waiting, a.transactions), (8, 3, 2));
         assert_eq!((a.latency.len(), a.error_count(), a.queued_ns), (2, 2, Some(10)));
-        assert_eq!((a.round_trips, a.message_bytes), (3, (8, 10)));
+        assert_eq!((a.round_trips, a.message_bytes, a.think_ns), (3, (8, 10), 50));
         assert_eq!((a.answers, a.lates, later.late_ns()), (10, (2, 8), Some(4.0 * 10.0 / 2.0)));
         a.beside(&Tally { queued_ns: None, ..Tally::default() });
         assert_eq!(a.queued_ns, None, "of a part it is none of all");

@@ -167,6 +167,14 @@ fn throttle(taken: &mut BTreeMap<&'static str, Attribution>, quota: Option<Quota
     taken.insert(name::THROTTLED, Attribution { time, measured: Measured::Os, divided: None });
 }
 
+/// Takes the think time off the time that sessions were idle in a transaction: the server sees the client's pauses as such.
+pub(super) fn without_think_time(taken: &mut BTreeMap<&'static str, Attribution>) {
+    let think = taken.get(name::THINK).map_or(0.0, |t| t.time);
+    if let Some(idle) = taken.get_mut(name::IDLE) {
+        idle.time = (idle.time - think).max(0.0);
+    }
+}
+
 /// Takes off sampled waits what was a wait for a CPU, and gives how much; `sessions` are those in a transaction at any moment.
 ///
 /// A session that can run again shows its last wait until it has a CPU, so that samples count as that wait what the kernel
@@ -303,6 +311,20 @@ mod tests {
         // The run queue is unknown: the cgroup's figures are known all the same.
         let alone = attribute(&[], Some(Quota { throttled: 0.3, cpus: None }));
         assert_eq!(times(&alone), [(name::THROTTLED, 0.3, "os")]);
+    }
+
+    #[test]
+    fn think_time_is_no_more_idle_in_a_transaction() {
+        let of = |think: f64, idle: f64| {
+            let sources =
+                [source(Measured::Server, &[(name::IDLE, idle)]), source(Measured::Driver, &[(name::THINK, think)])];
+            let mut taken = attribute(&sources, None);
+            without_think_time(&mut taken);
+            (taken[name::THINK].time, taken[name::IDLE].time)
+        };
+        assert_eq!(of(2.0, 2.5), (2.0, 0.5));
+        // Outside of BEGIN and COMMIT the server sees nothing of it.
+        assert_eq!(of(2.0, 0.25), (2.0, 0.0));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub mod name {
     /// See [`super::KINDS`].
     pub const CONNECTION: &str = "waiting for a connection";
     /// See [`super::KINDS`].
+    pub const THINK: &str = "think time";
+    /// See [`super::KINDS`].
     pub const DRIVER_CPU: &str = "driver on CPU";
     /// See [`super::KINDS`].
     pub const DRIVER_WAIT: &str = "waiting for the driver";
@@ -78,6 +80,7 @@ pub static KINDS: &[Kind] = &[
     kind(name::LAG, &[], "From the intended start to the actual one although a connection was free"),
     kind(name::CONNECTION, &[], "From the intended start until a connection was free"),
     kind("waiting in a pool", &["pool"], "Until a connection pooler had a connection to the server"),
+    kind(name::THINK, &[], "Pauses of the client within a transaction, as the workload has them"),
     kind(name::DRIVER_CPU, &[], "The driver's threads on a CPU, at most what no part of the server accounts for"),
     kind(
         name::DRIVER_WAIT,

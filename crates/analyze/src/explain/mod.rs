@@ -148,6 +148,7 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
         };
         let mut taken = attribute(&of.sources, of.quota);
         let sessions = of.per_s * of.latency_ms / 1e3;
+        attribution::without_think_time(&mut taken);
         let overlap = attribution::without_overlap(&mut taken, &of.sources, sessions);
         let chance = attribution::without_chance(&mut taken, &of.sources, sessions);
         attribution::bound(&mut taken, sessions);

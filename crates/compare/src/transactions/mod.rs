@@ -216,6 +216,7 @@ impl TimeSources {
         };
         source.add(name::CONNECTION, waited.map(sessions), &[]);
         let seconds = |name: &str| result(run, name, "s").map(|seconds| seconds * per_s);
+        source.add(name::THINK, seconds("think_time_per_transaction"), &[]);
         source.add(name::DRIVER_CPU, seconds("client_cpu_per_transaction"), &[]);
         // A thread that waits for a CPU keeps several answers waiting, so that its own wait is the minimum.
         let waited = seconds("client_delay_per_transaction").or_else(|| seconds("client_wait_per_transaction"));

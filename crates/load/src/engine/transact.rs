@@ -79,6 +79,7 @@ impl Worker<'_> {
                     let pause = u64::try_from(time.value(&mut frame)).unwrap_or(0).saturating_mul(1000);
                     work.at += 1;
                     connection.phase = Phase::Thinking;
+                    self.tally.think_ns = self.tally.think_ns.saturating_add(pause);
                     return self.set_timer(id, now.saturating_add(pause));
                 }
                 Some(Op::Run { first, count, table }) => {

@@ -44,7 +44,7 @@
 -- time. A queue that a stall or a burst left is none of their number. What makes the service long comes before it, see the split of time.
 -- Where the median is far below the mean wait, most transactions find a connection, and stalls made the queue.
 -- A driver that starts transactions late by the grain of its timers has a queue as well: a wait of a millisecond is none of the connections.
--- A short queue is empty at most moments. A driver that measures both the latency from the intended start and the service tells it by
+-- A short queue is empty at most moments. A driver that measures both the latency from the intended start and the service shows it by
 -- its medians: half of the transactions wait for a connection for as long as this, and connections are in use for four fifths of the time.
 WITH measured AS (
     SELECT run, host, coalesce(r.source, 'The generator') AS generator,

@@ -1,4 +1,4 @@
-"""A control group with the least weight beside another that wants all CPUs; before, it is alone."""
+"""A control group with the smallest weight beside another that wants all CPUs; before, it is alone."""
 
 import contextlib
 import os

@@ -18,7 +18,10 @@
 --
 -- no: irq irq=24 cpu=0 name=eth0 intr_per_s=30000 *10
 -- no: cpu cpu=0 usr=70 sys=29 idle=1 *10
--- Ten thousand a second are some percent of a CPU. On one with time left they are the ends of short sleeps, which harm none.
+--
+-- fact: irq irq=LOC cpu=0 name="Local timer interrupts" intr_per_s=15000 *10
+-- fact: cpu cpu=0 usr=70 sys=29 idle=1 *10
+-- Ten thousand a second are some percent of a CPU, as a load generator's pauses make them: a tenth of the CPU time in interrupts is more. On one with time left they are the ends of short sleeps, which harm none.
 WITH timers AS (
     SELECT run, host, cpu, wmean(intr_per_s, dt) AS rate, sum(dt) AS seen_s
     FROM irq
@@ -29,7 +32,7 @@ WITH timers AS (
 ), interrupts AS (
     SELECT run, host, 100 * sum(share) AS share FROM on_cpu WHERE entry = 'interrupt' GROUP BY run, host HAVING sum(samples) >= 10
 )
-SELECT t.run, t.host, t.cpu, t.rate, c.busy, i.share
+SELECT t.run, t.host, t.cpu, t.rate, c.busy, i.share, CASE WHEN coalesce(i.share >= 10, t.rate >= 25000) THEN 'warning' ELSE 'info' END AS severity
 FROM timers t JOIN cpus c ON c.run = t.run AND c.host = t.host AND c.cpu = t.cpu
 LEFT JOIN interrupts i ON i.run = t.run AND i.host = t.host
 WHERE t.rate >= 10000 AND c.busy >= 80 AND t.seen_s >= 3

@@ -21,6 +21,19 @@ def loop(script):
         running.wait()
 
 
+@contextlib.contextmanager
+def burners(for_each_cpu=1, around=list):
+    """Programs that compute, so many for each CPU; `around` gives the words that run the words of one."""
+    number = for_each_cpu * (os.cpu_count() or 1)
+    all_of = [subprocess.Popen(around(["sh", "-c", "while :; do :; done"])) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for burner in all_of:
+            burner.kill()
+            burner.wait()
+
+
 def client(server):
     """The words of the server's own client, which reads statements from its standard input. On MariaDB, which knows no names of
     applications, it has a separate user."""

@@ -36,6 +36,11 @@ def wholes_of(explained):
     return [line for line in explained if line.get("kind") == "whole"]
 
 
+def answer_of(explained):
+    """The first sentence of `fenxi explain` with its detail; None where it has none."""
+    return next((line for line in explained if line.get("kind") == "answer"), None)
+
+
 def parts_of(explained, what):
     return {line["part"]: line for line in explained if line.get("kind") == "part" and line["what"] == what}
 
@@ -88,7 +93,7 @@ def order(found):
 
 def sentence(explained, found):
     """The first sentence is the first finding with its share, and the split does not refute it."""
-    sentence = next((line for line in explained if line.get("kind") == "answer"), None)
+    sentence = answer_of(explained)
     if sentence is None:
         return
     text, whole = f"{sentence['text']} {sentence.get('detail') or ''}", next(iter(wholes_of(explained)), None)

@@ -6,7 +6,8 @@ of a command without and with the fault); what is done to it (`injected`), and w
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part with the injected fault the largest
 change of a transaction's latency, with what residual? `FINDINGS` are the findings that name it; where it has words for one, what is reported
-must have the word. Where no finding is the right one, `SENTENCE` is a word that the first sentence of `fenxi explain` must have. Statements about each run must not contradict each other (contradictions.py): a run that does ends the bench with status 1.
+must have the word. Where no finding is the right one, `SENTENCE` is a word that the first sentence of `fenxi explain` must have. Statements
+about each run must not contradict each other (contradictions.py): a run that does ends the bench with status 1.
 Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_EACH (0: each load of a
 fault; 1: the first one, and so on), BENCH_PORT (17432),
 BENCH_AGAIN (0; 1 judges the runs that are there once more; what others' tools wrote is imported again), BENCH_RULES (a folder of findings that are asked as well), BENCH_RECORDER
@@ -134,7 +135,7 @@ def names(case, finding):
 
 def said_first(store, run):
     """The first sentence about a run, with its details."""
-    line = next((line for line in json_lines(fenxi(store, "explain", run, "--json")) if line.get("kind") == "answer"), {})
+    line = contradictions.answer_of(json_lines(fenxi(store, "explain", run, "--json"))) or {}
     return f"{line.get('text')} {line.get('detail')}".lower()
 
 

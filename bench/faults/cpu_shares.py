@@ -1,9 +1,8 @@
 """A control group with the smallest weight beside another that wants all CPUs; before, it is alone."""
 
 import contextlib
-import os
-import subprocess
 
+import beside
 import cgroups
 import mutex
 
@@ -11,28 +10,36 @@ TITLE = "a control group of little weight"
 FINDINGS = {"cpu-neighbour"}
 
 
-def grouped(name, weight):
+def grouped(name, weight, shares):
+    """A group with this weight; in version 1 of the interface with these shares."""
     folder = cgroups.group(name, "cpu", "cpu.weight")
-    shares = folder / "cpu.shares"
-    (shares if shares.exists() else folder / "cpu.weight").write_text(str(2 if shares.exists() and weight < 100 else 1024 if shares.exists() else weight))
+    if (folder / "cpu.shares").exists():
+        (folder / "cpu.shares").write_text(str(shares))
+    else:
+        (folder / "cpu.weight").write_text(str(weight))
     return folder
 
 
 def threads():
-    return cgroups.inside(grouped("light", 1), mutex.threads("0", 20000, 2))
+    return cgroups.inside(grouped("light", 1, 2), mutex.threads("0", 20000, 2))
 
 
 LOADS = {"threads": (threads, threads)}
 
 
 @contextlib.contextmanager
-def injected():
-    folder = grouped("heavy", 100)
-    burners = [subprocess.Popen(cgroups.inside(folder, ["sh", "-c", "while :; do :; done"])) for _ in range(os.cpu_count())]
+def around():
     try:
         yield
     finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
+        cgroups.remove(grouped("light", 1, 2))
+
+
+@contextlib.contextmanager
+def injected():
+    folder = grouped("heavy", 100, 1024)
+    try:
+        with beside.burners(around=lambda words: cgroups.inside(folder, words)):
+            yield
+    finally:
         cgroups.remove(folder)

@@ -1,5 +1,7 @@
 """Threads write a line into a log that is flushed while a lock is held; before, nothing is flushed."""
 
+import pathlib
+
 from programs import SECONDS, compiled, python
 
 TITLE = "a log is flushed under a lock"
@@ -48,7 +50,6 @@ os.unlink(path)
 
 
 def loggers(durable):
-    import pathlib
     return [compiled("log_under_lock", LOGGERS), str(pathlib.Path.home() / ".cache" / "fenxi-log"), durable, SECONDS]
 
 

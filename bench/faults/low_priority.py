@@ -1,9 +1,8 @@
 """A program at the lowest priority beside others that have the usual one; before, it is alone."""
 
 import contextlib
-import os
-import subprocess
 
+import beside
 import mutex
 from programs import python
 
@@ -24,10 +23,5 @@ LOADS = {
 
 @contextlib.contextmanager
 def injected():
-    burners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count())]
-    try:
+    with beside.burners():
         yield
-    finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()

@@ -1,5 +1,7 @@
 """Random reads of a mapped file that the page cache does not hold; before, it holds it."""
 
+import pathlib
+
 from programs import SECONDS, compiled, python
 
 TITLE = "a mapped file is read from disk"
@@ -39,7 +41,6 @@ while time.monotonic() < end:
 
 
 def reads(cold):
-    import pathlib
     return [compiled("mapped_reads", READS), str(pathlib.Path.home() / ".cache" / "fenxi-mapped"), cold, SECONDS]
 
 

@@ -1,11 +1,10 @@
 """Another program on all CPUs while the measured one works."""
 
 import contextlib
-import os
-import subprocess
 
-from programs import SECONDS, compiled, shell
+import beside
 import mutex
+from programs import shell
 
 TITLE = "a noisy neighbour on the CPUs"
 FINDINGS = {"cpu-neighbour"}
@@ -17,11 +16,5 @@ LOADS = {
 
 @contextlib.contextmanager
 def injected():
-    number = 3 * (os.cpu_count() or 1)
-    burning = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(number)]
-    try:
+    with beside.burners(3):
         yield
-    finally:
-        for one in burning:
-            one.kill()
-            one.wait()

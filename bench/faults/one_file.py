@@ -1,5 +1,7 @@
 """Processes append to one file; before, each has its own."""
 
+import pathlib
+
 from programs import SECONDS, compiled
 
 TITLE = "processes write to one file"
@@ -26,7 +28,6 @@ int main(int n, char **words) {
 
 
 def writers(shared):
-    import pathlib
     return [compiled("one_file", WRITERS), str(pathlib.Path.home() / ".cache" / "fenxi-one-file"), shared, SECONDS]
 
 

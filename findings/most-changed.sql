@@ -12,11 +12,14 @@
 -- no: inside cpu usr=30 idle=70 *30 @60
 -- Of each meaning its first series; what rises for each transaction before what follows from fewer of them.
 WITH firsts AS (
-    SELECT *, greatest(coalesce(cost, change), change) > 0.3 AS is_rise, row_number() OVER (PARTITION BY run ORDER BY greatest(coalesce(cost, change), change) > 0.3 DESC, weight DESC, table_name, column_name, key, means) AS place
+    SELECT *, CASE WHEN greatest(coalesce(cost, change), change) > 0.3 THEN 0 ELSE 1 END AS falls
     FROM change
     WHERE is_first = 1 AND abs(change) >= 0.3 AND means NOT IN ('other_io', 'other_cpu')
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY run ORDER BY falls, weight DESC, table_name, column_name, key, means) AS place
+    FROM firsts
 )
 SELECT run, any_value(host) AS host, string_agg(summary, '; ' ORDER BY place) AS list, 'info' AS severity, 0.01 AS weight
-FROM firsts
+FROM placed
 WHERE place <= 3
 GROUP BY run

@@ -28,7 +28,7 @@ impl<'a> Outer<'a> {
         let items = list(node, "select_list");
         let is_star = items.iter().any(|item| word(item, "class") == "STAR");
         let (qualify, having) = (&node["qualify"], &node["having"]);
-        let kept = kept(items, place);
+        let kept = kept(items, &node["from_table"], place);
         let is_column = |order: &Json| matches!(word(&order["expression"], "class"), "COLUMN_REF" | "CONSTANT");
         let orders = || {
             let modifiers = list(node, "modifiers").iter().filter(|m| word(m, "type") == "ORDER_MODIFIER");
@@ -76,28 +76,40 @@ fn mentions_alias(node: &Json, items: &[Json]) -> bool {
 /// The columns of `table.* EXCLUDE (…)` one by one, where the catalogue has the table: not every server of the
 /// protocol has a word for it.
 fn expanded(item: &Json, from: &Json) -> Option<Vec<String>> {
-    let without = list(item, "exclude_list");
-    if word(item, "class") != "STAR" || without.is_empty() {
+    if word(item, "class") != "STAR" || list(item, "exclude_list").is_empty() {
         return None;
     }
-    let relation = word(item, "relation_name");
+    let of = match word(item, "relation_name") {
+        "" => String::new(),
+        relation => quoted(relation) + ".",
+    };
+    Some(star_columns(item, from)?.map(|name| format!("{of}{}", quoted(name))).collect())
+}
+
+/// The names of the columns of `table.*`, or of `*` over one table, where the catalogue has it.
+fn star_columns<'a>(item: &'a Json, from: &Json) -> Option<impl Iterator<Item = &'static str> + 'a> {
+    let relation = match word(item, "relation_name") {
+        "" if word(from, "type") == "BASE_TABLE" => called(from),
+        relation => relation,
+    };
     let table = fenxi_model::table(&base_table(from, relation)?)?;
     let names = std::iter::once("run").chain(table.columns.iter().map(|column| column.name));
-    let kept = names.filter(|name| !without.iter().any(|excluded| excluded.as_str() == Some(*name)));
-    Some(kept.map(|name| format!("{}.{}", quoted(relation), quoted(name))).collect())
+    let without = list(item, "exclude_list");
+    Some(names.filter(move |name| !without.iter().any(|excluded| excluded.as_str() == Some(*name))))
+}
+
+/// What a table behind FROM is called.
+fn called(table: &Json) -> &str {
+    match word(table, "alias") {
+        "" => word(table, "table_name"),
+        alias => alias,
+    }
 }
 
 /// The table that is called `relation` behind FROM.
 fn base_table(from: &Json, relation: &str) -> Option<String> {
     match word(from, "type") {
-        "BASE_TABLE" => {
-            let name = word(from, "table_name");
-            let called = match word(from, "alias") {
-                "" => name,
-                alias => alias,
-            };
-            (called == relation).then(|| name.to_owned())
-        }
+        "BASE_TABLE" => (called(from) == relation).then(|| word(from, "table_name").to_owned()),
         "JOIN" => base_table(&from["left"], relation).or_else(|| base_table(&from["right"], relation)),
         _ => None,
     }
@@ -351,13 +363,22 @@ pub(crate) fn apart(schema: &str, name: &str) -> String {
 }
 
 /// What a query behind QUALIFY gives of the one within; None where a column has no name.
-fn kept(items: &[Json], place: Place) -> Option<String> {
-    if items.iter().any(|item| word(item, "class") == "STAR") {
-        // Within a statement one column more does no harm; at its end it would be seen.
-        return Some(if place == Place::Within { "*".to_owned() } else { format!("* EXCEPT ({STAYS})") });
+fn kept(items: &[Json], from: &Json, place: Place) -> Option<String> {
+    let is_star = |item: &Json| word(item, "class") == "STAR";
+    // Within a statement one column more does no harm; at its end it would be seen.
+    if place == Place::Within && items.iter().any(is_star) {
+        return Some("*".to_owned());
     }
-    let names: Option<Vec<String>> = items.iter().map(|item| output_name(item).map(quoted)).collect();
-    Some(names?.join(", "))
+    let mut names = Vec::with_capacity(items.len());
+    for item in items {
+        match (is_star(item), star_columns(item, from)) {
+            (true, Some(columns)) => names.extend(columns.map(quoted)),
+            // The catalogue has no such table.
+            (true, None) => return Some(format!("* EXCEPT ({STAYS})")),
+            (false, _) => names.push(quoted(output_name(item)?)),
+        }
+    }
+    Some(names.join(", "))
 }
 
 /// The name of a column of a query, where it has its own.

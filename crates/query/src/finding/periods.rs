@@ -70,13 +70,17 @@ const NUMBERS: [(&str, &str); 3] = [
 /// active sessions wait for one, more than before, half as many as before or fewer work, and neither the CPUs nor the disk are used more. A server
 /// is idle where hardly a session works, and the CPUs and the disk have a third of their work: what it waits for is not in it. More CPU time is
 /// its own where its processes use it; where they are not known, where about as many sessions more work as tasks more are runnable.
-const EXECUTING: &str = "greatest(active_inside - coalesce(waiting_inside, 0), 0) AS executing_inside, \
-     greatest(active_rest - coalesce(waiting_rest, 0), 0) AS executing_rest, \
-     ln((executing_inside + 0.5) / (executing_rest + 0.5)) / ln(2) AS executing, \
-     coalesce((executing_inside <= 1.2 OR executing_inside <= 0.15 * executing_rest) AND executing <= -1 AND cpu_use <= -1.5 AND coalesce(iowait, -1) <= -0.5 AND greatest(reads, scans, inserted, changed, 0) <= 0, false) AS is_idle, \
-     coalesce(NOT is_idle AND waiting_inside >= 0.8 * active_inside AND waiting_inside >= 1.1 * waiting_rest AND locks > 0.1 AND executing <= -1 \
-         AND coalesce(cpu_use, 0) <= 0 AND coalesce(misses, 0) <= 0.3, false) AS is_lock_bound, \
-     coalesce(own_cpu >= 0.5, executing >= 0.5 AND coalesce(executing_inside - executing_rest >= 0.85 * (queue_inside - queue_rest), true), false) AS is_own_cpu";
+/// Each part reads the columns of those before it.
+const EXECUTING: [&str; 4] = [
+    "greatest(active_inside - coalesce(waiting_inside, 0), 0) AS executing_inside, \
+         greatest(active_rest - coalesce(waiting_rest, 0), 0) AS executing_rest",
+    "ln((executing_inside + 0.5) / (executing_rest + 0.5)) / ln(2) AS executing",
+    "coalesce((executing_inside <= 1.2 OR executing_inside <= 0.15 * executing_rest) AND executing <= -1 AND cpu_use <= -1.5 \
+         AND coalesce(iowait, -1) <= -0.5 AND greatest(reads, scans, inserted, changed, 0) <= 0, false) AS is_idle, \
+         coalesce(own_cpu >= 0.5, executing >= 0.5 AND coalesce(executing_inside - executing_rest >= 0.85 * (queue_inside - queue_rest), true), false) AS is_own_cpu",
+    "coalesce(NOT is_idle AND waiting_inside >= 0.8 * active_inside AND waiting_inside >= 1.1 * waiting_rest AND locks > 0.1 AND executing <= -1 \
+         AND coalesce(cpu_use, 0) <= 0 AND coalesce(misses, 0) <= 0.3, false) AS is_lock_bound",
+];
 
 /// Meaning of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -239,9 +243,11 @@ fn tables() -> String {
         format!("{}, {}", of("inside"), of("rest"))
     };
     let moves: Vec<String> = MEANS.iter().map(of).chain(NUMBERS.map(number_of)).collect();
+    let with = |from: String, part: &&str| format!("(SELECT *, {part} FROM {from} AS parts)");
+    let moves_of_means = [WORK].iter().chain(&EXECUTING).fold("means".to_owned(), with);
     format!(
         "WITH change AS (SELECT {} FROM (SELECT unnest(string_split($rows, chr(30))) AS r) AS texts), \
-         means AS (SELECT run, min(host) AS host, {} FROM change GROUP BY run), moves AS (SELECT *, {WORK}, {EXECUTING} FROM means)",
+         means AS (SELECT run, min(host) AS host, {} FROM change GROUP BY run), moves AS {moves_of_means}",
         columns.join(", "),
         moves.join(", ")
     )

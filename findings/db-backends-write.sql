@@ -14,6 +14,6 @@ SELECT run, host, server, wmean(backend_buffers_per_s, dt) AS rate,
     100 * wmean(backend_buffers_per_s, dt) / (wmean(backend_buffers_per_s, dt) + wmean(coalesce(checkpoint_buffers_per_s, 0) + coalesce(cleaner_buffers_per_s, 0), dt)) AS share
 FROM db_checkpoint
 GROUP BY run, host, server
-HAVING wmean(backend_buffers_per_s, dt) >= 100 AND sum(dt) >= 30
+HAVING wmean(backend_buffers_per_s, dt) >= 100 AND sum(dt) >= 5
     AND wmean(backend_buffers_per_s, dt) >= wmean(coalesce(checkpoint_buffers_per_s, 0) + coalesce(cleaner_buffers_per_s, 0), dt)
 ORDER BY rate DESC, run, host, server

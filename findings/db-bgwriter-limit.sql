@@ -13,5 +13,5 @@
 SELECT run, host, server, CAST(sum(cleaner_stops) AS BIGINT) AS n, sum(cleaner_stops) / sum(dt) AS rate
 FROM db_checkpoint
 GROUP BY run, host, server
-HAVING sum(cleaner_stops) / sum(dt) >= 1 AND sum(dt) >= 30
+HAVING sum(cleaner_stops) / sum(dt) >= 1 AND sum(dt) >= 5
 ORDER BY rate DESC, run, host, server

@@ -18,9 +18,12 @@
 -- no: sched cpus_online=2 *60
 -- no: db_wait server=localhost activity=cpu kind=client measured=sampled time=6 *60
 --
+-- yes: sched cpus_online=2 *10
+-- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=2.5 *10
 -- no: sched cpus_online=2 *10
--- no: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=2.5 *10
--- The line of CPUs in charts of active sessions (Oracle's), crossed for a fifth of the time. Samples are no measure of it: they call
+-- no: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=2.5 *4
+-- no: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1 *6 @4
+-- The line of CPUs in charts of active sessions (Oracle's), crossed for a fifth of the time, and of short runs half. Samples are no measure of it: they call
 -- active whatever waits for nothing else.
 WITH moments AS (
     SELECT w.run, w.host, w.server, w.t, max(w.dt) AS dt, sum(w.time) AS wanted, max(s.cpus) AS cpus
@@ -39,5 +42,5 @@ WITH moments AS (
 SELECT run, host, server, sum(dt) FILTER (wanted >= cpus) AS full_s, sum(dt) AS seen_s, CAST(max(cpus) AS BIGINT) AS cpus, steady(wmean(wanted, dt)) AS wanted
 FROM moments
 GROUP BY run, host, server
-HAVING sum(dt) >= 30 AND sum(dt) FILTER (wanted >= cpus) >= 0.2 * sum(dt)
+HAVING sum(dt) >= 5 AND sum(dt) FILTER (wanted >= cpus) >= CASE WHEN sum(dt) >= 30 THEN 0.2 ELSE 0.5 END * sum(dt)
 ORDER BY wanted DESC, run, host, server

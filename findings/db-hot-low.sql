@@ -15,5 +15,5 @@
 SELECT run, host, server, relation, wmean(rows_updated_per_s, dt) AS rate, 100 * wmean(rows_hot_updated_per_s, dt) / wmean(rows_updated_per_s, dt) AS share
 FROM db_table d
 GROUP BY run, host, server, d.database, relation
-HAVING sum(rows_updated_per_s * dt) >= 300 AND wmean(rows_updated_per_s, dt) >= 10 AND wmean(rows_hot_updated_per_s, dt) < 0.5 * wmean(rows_updated_per_s, dt) AND sum(dt) >= 30
+HAVING sum(rows_updated_per_s * dt) >= 300 AND wmean(rows_updated_per_s, dt) >= 10 AND wmean(rows_hot_updated_per_s, dt) < 0.5 * wmean(rows_updated_per_s, dt) AND sum(dt) >= 5
 ORDER BY rate DESC, run, host, server, relation

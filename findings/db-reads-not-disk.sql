@@ -35,5 +35,5 @@ FROM db_server s
 JOIN here h ON h.run = s.run AND h.host = s.host AND h.server IS NOT DISTINCT FROM s.server
 JOIN slowest d ON d.run = s.run AND d.host = s.host
 WHERE s.cache_misses_per_s >= 100 AND 1000 * s.block_read_time / s.cache_misses_per_s >= 3 * d.disk
-    AND d.read_bytes >= 0.5 * s.cache_misses_per_s * coalesce(s.block_size, 8192) AND s.seen_s >= 30
+    AND d.read_bytes >= 0.5 * s.cache_misses_per_s * coalesce(s.block_size, 8192) AND s.seen_s >= 5
 ORDER BY mean DESC, s.run, s.host, s.server

@@ -31,5 +31,5 @@ SELECT s.run, s.host, s.server, s.cache_misses_per_s * coalesce(s.block_size, 81
 FROM db_server s
 JOIN here h ON h.run = s.run AND h.host = s.host AND h.server IS NOT DISTINCT FROM s.server
 JOIN disks d ON d.run = s.run AND d.host = s.host
-WHERE s.cache_misses_per_s >= 100 AND d.read < 0.5 * s.cache_misses_per_s * coalesce(s.block_size, 8192) AND s.seen_s >= 30
+WHERE s.cache_misses_per_s >= 100 AND d.read < 0.5 * s.cache_misses_per_s * coalesce(s.block_size, 8192) AND s.seen_s >= 5
 ORDER BY asked DESC, s.run, s.host, s.server

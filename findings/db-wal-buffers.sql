@@ -13,5 +13,5 @@
 SELECT run, host, server, wmean(buffers_full_per_s, dt) AS rate
 FROM db_wal
 GROUP BY run, host, server
-HAVING wmean(buffers_full_per_s, dt) > 10 AND sum(dt) >= 30
+HAVING wmean(buffers_full_per_s, dt) > 10 AND sum(dt) >= 5
 ORDER BY rate DESC, run, host, server

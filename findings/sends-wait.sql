@@ -4,6 +4,7 @@
 -- message: {waiting} threads of {comm} waited on average for room in a socket's send buffer, {share:%} of their time.
 -- advice: The receiver, or the network between, is slower than the sender. Look at the receiver's CPU and locks, at retransmits, and whether the bandwidth-delay product exceeds the buffers.
 -- ask: net-throughput
+-- explains: window-limited
 -- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=send function=sk_stream_wait_memory threads=0.8 *20

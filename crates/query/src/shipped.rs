@@ -395,6 +395,7 @@ shipped! {
     "udp-receive-drops",
     "unread",
     "waits-for-peer",
+    "window-limited",
     "writes-throttled",
     "writes-wait-flush",
 }

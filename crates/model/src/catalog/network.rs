@@ -105,6 +105,12 @@ table! {
         sockets: gauge(Count, Neither),
         /// Memory in TCP buffers.
         socket_mem_bytes: gauge(Bytes, Neither),
+        /// Sockets with data to send or on its way, on average since they were last asked: after one, two, four intervals and so on.
+        sending: gauge(Count, Neither),
+        /// Those of them that waited for room in the receiver's window: it reads too slowly, or its buffer is small.
+        window_limited: gauge(Count, Lower),
+        /// Those of them that waited for room in their send buffer.
+        send_buffer_limited: gauge(Count, Lower),
     }
 }
 

@@ -56,7 +56,7 @@ const UNREAD: &[(&str, &str)] = &[
          softnet.flow_limits_per_s db.sessions_abandoned db.slow_statements_per_s db.threads_created_per_s \
          process.involuntary_switches_per_s thread.involuntary_switches_per_s cpu.involuntary_switches_per_s \
          gpu.pcie_replays cpu.cross_calls_per_s cpu.rwlock_spins_per_s thread.text_fault thread.data_fault thread.lock_wait \
-         vm.compact_stalls_per_s vm.refaults_anon_per_s vm.thp_splits_per_s syscall.errors db.round_trip_ms",
+         vm.compact_stalls_per_s vm.refaults_anon_per_s vm.thp_splits_per_s syscall.errors db.round_trip_ms tcp.send_buffer_limited",
     ),
 ];
 

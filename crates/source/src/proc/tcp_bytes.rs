@@ -3,7 +3,9 @@
 //! Every sample asks for all sockets' counters (NETLINK_SOCK_DIAG, as `ss -i` does), and between samples the
 //! kernel reports each socket that ends, with its last counters (as `ss -E`): connections that live
 //! shorter than the interval are not missed. The bytes are payload: no headers, no retransmissions.
-//! That costs about a microsecond for each socket and sample, so it is done only when asked for.
+//! That costs about a microsecond for each socket and sample, and a millisecond or two for the kernel's walk through
+//! its hash table of a quarter of a million entries, so it is done only when asked for. `tcp` asks now and then, for
+//! what limits senders.
 
 use std::{io, os::fd::OwnedFd};
 
@@ -41,7 +43,7 @@ impl Source for TcpBytes {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         // A saved copy has no sockets: all but the bytes can be had from it.
-        connections(root, root.is_live().then(Payload::open))
+        connections(root, root.is_live().then(Payload::open_with_ends))
     }
 }
 
@@ -63,53 +65,79 @@ const STATES: u32 = 0xfff & !(1 << 6 | 1 << 10);
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 const COOKIE: usize = 44;
-/// Where `tcp_info` has its counters of bytes.
+/// Where `tcp_info` has its counters of bytes, and of microseconds in which there was something to send.
 const BYTES_ACKED: usize = 120;
 const BYTES_RECEIVED: usize = 128;
+const BUSY_US: usize = 168;
+const WINDOW_LIMITED_US: usize = 176;
+const SEND_BUFFER_LIMITED_US: usize = 184;
 const BYTES_SENT: usize = 200;
 const BYTES_AGAIN: usize = 208;
 /// Sockets that are remembered though they were not in the last answer: those that were reset but not yet closed.
 const ASIDE: usize = 10_000;
 
-/// Bytes received and sent.
+/// What sockets count: bytes received and sent; and the microseconds in which they had data to send or in flight, those of them in which the receiver's window was
+/// full, and those in which the send buffer was (kernels since 4.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bytes {
+pub struct Counters {
     pub received: u64,
     pub sent: u64,
+    pub busy_us: u64,
+    pub window_limited_us: u64,
+    pub send_buffer_limited_us: u64,
+}
+
+impl Counters {
+    /// Adds what was counted from `before` to `now`.
+    fn add(&mut self, before: Counters, now: Counters) {
+        self.received += now.received.saturating_sub(before.received);
+        self.sent += now.sent.saturating_sub(before.sent);
+        self.busy_us += now.busy_us.saturating_sub(before.busy_us);
+        self.window_limited_us += now.window_limited_us.saturating_sub(before.window_limited_us);
+        self.send_buffer_limited_us += now.send_buffer_limited_us.saturating_sub(before.send_buffer_limited_us);
+    }
 }
 
 /// The sockets of one network namespace, and how far each was at the last sample.
 #[derive(Debug)]
 pub struct Payload {
     questions: OwnedFd,
-    ends: OwnedFd,
+    /// Where the kernel reports sockets that end.
+    ends: Option<OwnedFd>,
     buffer: Vec<u8>,
     sockets: Sockets,
 }
 
 impl Payload {
-    /// Begins to watch the network namespace of the calling thread.
+    /// Begins to watch the network namespace of the calling thread: the sockets that are open when they are asked.
     ///
     /// # Errors
     /// When the kernel or a sandbox refuses such sockets.
     pub fn open() -> io::Result<Payload> {
-        let open = |groups: u32| -> io::Result<OwnedFd> {
-            let flags = SocketFlags::CLOEXEC;
-            let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::SOCK_DIAG))?;
-            bind(&fd, &netlink::SocketAddrNetlink::new(0, groups))?;
-            Ok(fd)
-        };
-        let ends = open(DESTROYED)?;
-        // Thousands of connections may end between two samples; less room is granted where this is too much.
-        let _ = sockopt::set_socket_recv_buffer_size(&ends, 8 << 20);
-        Ok(Payload { questions: open(0)?, ends, buffer: vec![0; 256 << 10], sockets: Sockets::default() })
+        Ok(Payload { questions: socket(0)?, ends: None, buffer: vec![0; 256 << 10], sockets: Sockets::default() })
     }
 
-    /// Bytes since the sample before; None at the first, and when the kernel had to drop messages.
+    /// Watches those that end as well.
+    ///
+    /// # Errors
+    /// As [`Payload::open`].
+    pub fn open_with_ends() -> io::Result<Payload> {
+        let ends = socket(DESTROYED)?;
+        // Thousands of connections may end between two samples; less room is granted where this is too much.
+        let _ = sockopt::set_socket_recv_buffer_size(&ends, 8 << 20);
+        Ok(Payload { ends: Some(ends), ..Payload::open()? })
+    }
+
+    /// Whether sockets that end are watched, for which every sample has to ask.
+    pub fn counts_all(&self) -> bool {
+        self.ends.is_some()
+    }
+
+    /// What was counted since the sample before; None at the first, and when the kernel had to drop messages.
     ///
     /// # Errors
     /// When the kernel gives no answer.
-    pub fn sample(&mut self) -> io::Result<Option<Bytes>> {
+    pub fn sample(&mut self) -> io::Result<Option<Counters>> {
         self.sockets.begin();
         for family in [AddressFamily::INET, AddressFamily::INET6] {
             send(&self.questions, &question(family.as_raw() as u8), SendFlags::empty())?;
@@ -121,8 +149,8 @@ impl Payload {
             }
         }
         let mut whole = true;
-        loop {
-            match recv(&self.ends, &mut self.buffer[..], RecvFlags::DONTWAIT) {
+        while let Some(ends) = &self.ends {
+            match recv(ends, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((n, _)) => drop(self.sockets.read_messages(&self.buffer[..n], Of::Ended)?),
                 Err(Errno::AGAIN) => break,
                 // Messages were lost: the sum is not known, and the next one is good again.
@@ -135,6 +163,13 @@ impl Payload {
     }
 }
 
+/// A socket for questions about sockets, or for the messages of `groups`.
+fn socket(groups: u32) -> io::Result<OwnedFd> {
+    let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
+    bind(&fd, &netlink::SocketAddrNetlink::new(0, groups))?;
+    Ok(fd)
+}
+
 /// The subject of a message.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
@@ -145,17 +180,17 @@ enum Of {
 /// How far each socket was, by its cookie.
 #[derive(Debug, Default)]
 struct Sockets {
-    known: FxHashMap<u64, (Bytes, u64)>,
+    known: FxHashMap<u64, (Counters, u64)>,
     round: u64,
     living: usize,
-    grown: Bytes,
+    grown: Counters,
 }
 
 impl Sockets {
     fn begin(&mut self) {
         self.round += 1;
         self.living = 0;
-        self.grown = Bytes::default();
+        self.grown = Counters::default();
     }
 
     /// Takes messages; true when the last one of an answer was among them.
@@ -181,21 +216,20 @@ impl Sockets {
     }
 
     fn message(&mut self, body: &[u8], of: Of) {
-        let (Some(cookie), Some(bytes)) = (number(body, COOKIE, 8), bytes_of(body)) else { return };
+        let (Some(cookie), Some(now)) = (number(body, COOKIE, 8), counters(body)) else { return };
         let before = match of {
             Of::Living => {
                 self.living += 1;
-                self.known.insert(cookie, (bytes, self.round))
+                self.known.insert(cookie, (now, self.round))
             }
             Of::Ended => self.known.remove(&cookie),
         };
         // A socket that was not there before began in this interval, at nothing.
         let (before, _) = before.unwrap_or_default();
-        self.grown.received += bytes.received.saturating_sub(before.received);
-        self.grown.sent += bytes.sent.saturating_sub(before.sent);
+        self.grown.add(before, now);
     }
 
-    fn end(&mut self) -> Option<Bytes> {
+    fn end(&mut self) -> Option<Counters> {
         if self.known.len() > self.living + ASIDE {
             let round = self.round;
             self.known.retain(|_, (_, seen)| *seen == round);
@@ -205,7 +239,7 @@ impl Sockets {
 }
 
 /// The counters in a message's `tcp_info`; kernels before 4.19 only count what was acknowledged.
-fn bytes_of(body: &[u8]) -> Option<Bytes> {
+fn counters(body: &[u8]) -> Option<Counters> {
     let mut attributes = body.get(MESSAGE..)?;
     loop {
         let len = number(attributes, 0, 2)? as usize;
@@ -213,7 +247,14 @@ fn bytes_of(body: &[u8]) -> Option<Bytes> {
             let info = attributes.get(4..len)?;
             let sent = number(info, BYTES_SENT, 8).zip(number(info, BYTES_AGAIN, 8));
             let sent = sent.map(|(all, again)| all.saturating_sub(again)).or_else(|| number(info, BYTES_ACKED, 8))?;
-            return Some(Bytes { received: number(info, BYTES_RECEIVED, 8)?, sent });
+            let time = |place| number(info, place, 8).unwrap_or(0);
+            return Some(Counters {
+                received: number(info, BYTES_RECEIVED, 8)?,
+                sent,
+                busy_us: time(BUSY_US),
+                window_limited_us: time(WINDOW_LIMITED_US),
+                send_buffer_limited_us: time(SEND_BUFFER_LIMITED_US),
+            });
         }
         attributes = attributes.get(len.max(4).next_multiple_of(4)..)?;
     }

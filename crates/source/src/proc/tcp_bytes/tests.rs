@@ -5,7 +5,7 @@ use std::{
     net::{TcpListener, TcpStream},
 };
 
-use super::{Bytes, Of, Payload, SOURCE, Sockets};
+use super::{Counters, Of, Payload, SOURCE, Sockets};
 use crate::testing::{Machine, near};
 
 /// A message about the socket `cookie`, with a `tcp_info` of `len` bytes.
@@ -43,8 +43,8 @@ fn sockets_that_live_begin_and_end_are_all_counted_once() {
     assert_eq!(round(&[(Living, 1, 1000, 500), (Living, 2, 9, 9)]), None);
     // 1 goes on, 2 ends, 3 is new, 4 came and went between the samples.
     let seen = round(&[(Living, 1, 1100, 500), (Living, 3, 10, 0), (Ended, 2, 10, 9), (Ended, 4, 0, 3)]);
-    assert_eq!(seen, Some(Bytes { received: 111, sent: 3 }));
-    assert_eq!(round(&[(Ended, 1, 1101, 500)]), Some(Bytes { received: 1, sent: 0 }));
+    assert_eq!(seen, Some(Counters { received: 111, sent: 3, ..Counters::default() }));
+    assert_eq!(round(&[(Ended, 1, 1101, 500)]), Some(Counters { received: 1, ..Counters::default() }));
 }
 
 #[test]
@@ -58,12 +58,12 @@ fn an_older_kernel_tells_less_and_damage_is_left_out() {
     for len in 0..whole.len() {
         sockets.read_messages(&whole[..len], Of::Living).unwrap();
     }
-    assert_eq!(sockets.end(), Some(Bytes { received: 10, sent: 20 }));
+    assert_eq!(sockets.end(), Some(Counters { received: 10, sent: 20, ..Counters::default() }));
 }
 
 #[test]
 fn bytes_over_real_connections_are_counted_also_when_they_are_gone() {
-    let Ok(mut payload) = Payload::open() else { return };
+    let Ok(mut payload) = Payload::open_with_ends() else { return };
     payload.sample().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut lasting = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -62,6 +62,43 @@ fn an_older_kernel_tells_less_and_damage_is_left_out() {
 }
 
 #[test]
+fn a_sender_whose_receiver_does_not_read_waits_for_its_window() {
+    let Ok(mut payload) = Payload::open() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let accepted = listener.accept().unwrap().0;
+    payload.sample().unwrap();
+    sender.set_write_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
+    let stop = sender.write_all(&vec![1; 64 << 20]).unwrap_err();
+    assert!(matches!(stop.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut), "{stop}");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let seen = payload.sample().unwrap().unwrap();
+    // Kernels before 4.10 count no time.
+    assert!(seen.busy_us == 0 || seen.window_limited_us >= 200_000, "{seen:?}");
+    drop(accepted);
+}
+
+#[test]
+fn times_of_a_socket_grow_between_two_looks() {
+    let with_times = |busy: u64, window: u64, buffer: u64| {
+        let mut bytes = message(1, 0, 0, 0, 216);
+        let info = bytes.len() - 216;
+        for (place, value) in [(168, busy), (176, window), (184, buffer)] {
+            bytes[info + place..info + place + 8].copy_from_slice(&value.to_ne_bytes());
+        }
+        bytes
+    };
+    let mut sockets = Sockets::default();
+    sockets.begin();
+    sockets.read_messages(&with_times(900, 500, 10), Of::Living).unwrap();
+    sockets.begin();
+    sockets.read_messages(&with_times(1900, 1100, 40), Of::Living).unwrap();
+    let want =
+        Counters { busy_us: 1000, window_limited_us: 600, send_buffer_limited_us: 30, ..Counters::default() };
+    assert_eq!(sockets.end(), Some(want));
+}
+
+#[test]
 fn bytes_over_real_connections_are_counted_also_when_they_are_gone() {
     let Ok(mut payload) = Payload::open_with_ends() else { return };
     payload.sample().unwrap();

@@ -47,7 +47,7 @@ fn packed(data: &[u8], options: &Compress) -> Option<Vec<u8>> {
     Some(memory.take())
 }
 
-/// What a tool makes of `data`, if there is such a tool; the data fits into a pipe.
+/// The output of a tool for `data`, if there is such a tool; the data fits into a pipe.
 fn through(tool: &str, args: &[&str], data: &[u8]) -> Option<Vec<u8>> {
     let mut child = Command::new(tool).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
     child.stdin.take()?.write_all(data).ok()?;

@@ -103,7 +103,7 @@ fn main() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is fuzzed.
+/// The subject of fuzzing.
 enum Subject {
     Importers(Family, Vec<&'static Format>),
     Archives(fenxi_tamp::Format),
@@ -157,7 +157,7 @@ impl Subject {
         }
     }
 
-    /// What reads this input, and its name.
+    /// Name and reader of this input.
     fn reader(&self, input: &[u8], random: &mut Random) -> (&'static str, Reader) {
         match self {
             Subject::Archives(format) => (format.suffix(), Box::new(archives::read)),
@@ -176,7 +176,7 @@ impl Subject {
         }
     }
 
-    /// What comes out.
+    /// The unit of the output.
     fn unit(&self) -> &'static str {
         match self {
             Subject::Importers(..) | Subject::Own(_) => "rows",

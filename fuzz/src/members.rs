@@ -14,7 +14,7 @@ use fenxi_model::Random;
 
 use crate::mutate::{MAX_BYTES, mutate};
 
-/// What may be unpacked of one input.
+/// Members and bytes that may be unpacked of one input.
 const BUDGET: (usize, u64) = (300, 8 << 20);
 /// How much of a packed member is read.
 const MEMBER: u64 = 4 << 20;

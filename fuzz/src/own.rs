@@ -44,14 +44,14 @@ impl Formats {
         Ok(Formats { descriptions, texts, formats })
     }
 
-    /// What is damaged.
+    /// The inputs to damage.
     pub fn seeds(&self) -> Vec<Vec<u8>> {
         let descriptions = self.descriptions.iter().map(|text| text.clone().into_bytes());
         descriptions.chain(self.texts.iter().cloned()).chain([JSON.as_bytes().to_vec()]).collect()
     }
 }
 
-/// What reads an input: as a description, as a text, or as rows.
+/// Name and reader of an input: as a description, as a text, or as rows.
 pub fn reader(formats: Rc<Formats>, random: &mut Random) -> (&'static str, Reader) {
     let (text, format) = (random.below(formats.texts.len()), random.below(formats.formats.len()));
     match random.below(5) {

@@ -16,7 +16,7 @@ use crate::mutate::mutate;
 
 /// Where the client's nonce, which is random and as long, goes into the stream of a server.
 const NONCE: &[u8] = b"@the.nonce.of.the.client";
-/// What precedes it.
+/// The headers that precede it.
 const HEADERS: [&[u8]; 3] = [b"n,,n=,r=", b"y,,n=,r=", b"p=tls-server-end-point,,n=,r="];
 /// How sessions of the seeds are used: by every mode of statements, over a socket of this host, and where TLS is asked for.
 const USES: [u8; 6] = [0, 2, 4, 10, 18, 24];
@@ -35,7 +35,7 @@ fn my(bodies: &[&[u8]]) -> Vec<u8> {
     bodies.iter().enumerate().flat_map(packet).collect()
 }
 
-/// What servers say. The first byte is the protocol and how the session is used, the second where the stream is cut.
+/// Streams of servers. The first byte is the protocol and how the session is used, the second where the stream is cut.
 pub fn seeds() -> Vec<Vec<u8>> {
     // Without it no challenge is an answer to the client's, and nothing behind it is tried.
     for header in HEADERS {
@@ -204,7 +204,7 @@ pub fn read(bytes: &[u8]) -> u64 {
     taken
 }
 
-/// What happened, and how many bytes were taken of a stream that comes `every` so many bytes.
+/// Events, and the number of bytes that were taken of a stream that comes `every` so many bytes.
 fn play(how: &Use, stream: &[u8], every: usize) -> (Vec<String>, u64) {
     let mut login = Login::new(how.dialect, "u");
     (login.password, login.tls) = (Some(Password::new("secret")), how.tls);
@@ -254,7 +254,7 @@ fn play(how: &Use, stream: &[u8], every: usize) -> (Vec<String>, u64) {
             nonce = nonce_of(&sent);
             nonce.iter().for_each(|nonce| answer(nonce, &mut stream[at..]));
         }
-        // What was sent is looked at once: many messages do not make the search quadratic.
+        // Sent bytes are looked at once: many messages do not make the search quadratic.
         sent.clear();
     }
     let columns: usize = session.columns().iter().map(String::len).sum();
@@ -263,7 +263,7 @@ fn play(how: &Use, stream: &[u8], every: usize) -> (Vec<String>, u64) {
     (events, at as u64)
 }
 
-/// What a client does next.
+/// Does the next action of a client.
 fn go_on(session: &mut Session, event: &Event<'_>, (statement, mode): (&Statement, Mode), out: &mut Vec<u8>) {
     match event {
         Event::StartTls => session.secured(out),

@@ -11,7 +11,7 @@ use crate::repository::Repository;
 /// The generated file.
 pub const FILE: &str = "web/src/api.gen.ts";
 
-/// What it is made from.
+/// The file that it is made from.
 const DESCRIPTION: &str = "docs/reference/openapi.json";
 
 /// Characters of a line, as `web/biome.jsonc` has it.

@@ -31,7 +31,7 @@ the pages contain the work of others, which is listed here with the licences und
 several, Fenxi uses one that asks for no more than its notice; libelf offers none such. Numbers are those of the texts below.
 ";
 
-/// What licences ask to be stated for one part.
+/// The notice that licences ask for, of one part.
 #[derive(Debug)]
 struct Part {
     name: String,

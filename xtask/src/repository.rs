@@ -19,7 +19,7 @@ pub struct Crate {
     pub folder: String,
     /// Its name.
     pub name: String,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub description: String,
     /// Names of all its dependencies, for building and for tests, but what its tests share with those of others.
     pub dependencies: Vec<String>,
@@ -87,7 +87,7 @@ impl Repository {
     }
 }
 
-/// What tests of crates share. It uses some of those crates, and their tests use it.
+/// The crate that tests of crates share. It uses some of those crates, and their tests use it.
 pub const FOR_TESTS: &str = "fenxi-test-support";
 
 /// Every dependency that a manifest names, in whatever section, but [`FOR_TESTS`] among those for tests.

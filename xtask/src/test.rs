@@ -39,7 +39,7 @@ const ALL_TESTS: usize = 8;
 pub struct Selection {
     /// Crates, with or without `fenxi-`; all when empty.
     crates: Vec<String>,
-    /// What the names of the tests contain.
+    /// A part of the names of the tests.
     filter: Option<String>,
 }
 
@@ -108,12 +108,12 @@ fn jobs(all: &Programs, list: &[Alone], selection: &Selection, cpus: usize, fold
     (together, one_by_one)
 }
 
-/// What became of the programs.
+/// Results of the programs.
 #[derive(Debug, Default)]
 struct Report {
     /// Program and test.
     failed: Vec<(String, String)>,
-    /// What else went wrong.
+    /// Other failures.
     broken: Vec<String>,
     skipped: Vec<String>,
     seconds: Vec<(f64, String)>,

@@ -1,4 +1,4 @@
-//! What no other tool checks about the sources. Each check is one function that gives complaints,
+//! Checks of the sources that no other tool does. Each check is one function that gives complaints,
 //! each naming its place; [`CHECKS`] lists them, and `cargo test` runs them as well.
 
 mod files;

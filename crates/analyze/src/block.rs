@@ -16,7 +16,7 @@ pub fn without_blocks(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     y.iter().map(|cell| cell.iter().zip(&blocks).map(|(v, block)| back(v - block)).collect()).collect()
 }
 
-/// What each block adds, on average 0: least squares of value = cell + block, by turns.
+/// Effect of each block, 0 on average: least squares of value = cell + block, fitted by turns.
 fn effects(y: &[Vec<f64>]) -> Vec<f64> {
     let n_blocks = y.iter().map(Vec::len).max().unwrap_or(0);
     let mut blocks = vec![0.0; n_blocks];

@@ -46,8 +46,8 @@ pub fn same_text(a: Option<&str>, b: Option<&str>) -> bool {
     }
 }
 
-/// What differs between two texts, in their order, with a little of what is around it; empty when
-/// [`same_text`] holds. A text that is missing differs in all of its lines from one that is there.
+/// Differences between two texts, in their order, with a little context; empty when [`same_text`] holds.
+/// A text that is missing differs in all of its lines from one that is there.
 pub fn diff(a: Option<&str>, b: Option<&str>) -> Vec<DiffLine> {
     if same_text(a, b) {
         return Vec::new();
@@ -163,7 +163,7 @@ fn longest_common<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(Op, &'t str)> {
     out
 }
 
-/// What one has more often than the other, wherever it is.
+/// Items that one list has more often than the other, at any position.
 fn unordered<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(Op, &'t str)> {
     let more = |op: Op, of: &[&'t str], than: &[&'t str]| {
         let mut left: BTreeMap<&str, usize> = BTreeMap::new();
@@ -180,7 +180,7 @@ fn unordered<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(Op, &'t str)> {
     more(Op::Removed, a, b).into_iter().chain(more(Op::Added, b, a)).collect()
 }
 
-/// What differs, with `beside` equal items on either side; a word stands for those left out.
+/// Items that differ, with `beside` equal ones on either side; a word stands for those left out.
 fn around<'t>(items: &[(Op, &'t str)], beside: usize, thing: &str) -> Vec<(Op, std::borrow::Cow<'t, str>)> {
     let near = |place: usize| {
         let window = &items[place.saturating_sub(beside)..(place + beside + 1).min(items.len())];
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(diff(None, None), []);
     }
 
-    /// What both have and what only the first has are the first text, and so with the second.
+    /// Common and removed items make up the first text, common and added ones the second.
     #[test]
     fn either_text_can_be_made_of_the_difference() {
         let mut random = crate::Random::new(5);

@@ -104,7 +104,7 @@ fn compare_work(kind: &str, name: &str, a: f64, b: f64, add: &mut impl FnMut(boo
     }
 }
 
-/// What a study notes of each of its runs besides the levels of its factors.
+/// Parameters that a study stores with each of its runs besides the levels of its factors.
 const BOOKKEEPING: [&str; 5] = ["study", "study_id", "block", "cell", "attempt"];
 
 /// Settings: one that differs is the factor of the experiment, two cannot be told apart.
@@ -149,14 +149,14 @@ const MACHINE: [(&str, &str); 12] = [
 /// So many facts that a group does not know are named.
 const UNKNOWN: usize = 3;
 
-/// What differs between the machines besides the settings, and what one of them does not report.
+/// Differences between the machines besides the settings, and facts that one of them does not report.
 fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     let matters = |topic: &str, name: &str| MACHINE.iter().any(|(t, n)| *t == topic && (n.is_empty() || *n == name));
     let value = |text: Option<String>| text.filter(|t| t.chars().count() <= SHORT && !t.contains('\n'));
     let (mut differ, mut unknown) = (Vec::new(), [Vec::new(), Vec::new()]);
     for fact in fact_differences(a, b).into_iter().filter(|fact| matters(&fact.topic, &fact.name)) {
         let name = format!("{} {}", fact.topic, fact.name);
-        // What one side does not know does not differ.
+        // A fact that one side does not know is no difference.
         match fact.values {
             (None, _) => unknown[0].push(name),
             (_, None) => unknown[1].push(name),
@@ -238,7 +238,7 @@ fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String
     }
 }
 
-/// What findings reported for the runs of a group, each finding once.
+/// Caveats that findings reported for the runs of a group, each finding once.
 fn caveats(which: &str, group: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     let mut said: Vec<&str> = Vec::new();
     for caveat in group.iter().flat_map(|run| &run.caveats) {

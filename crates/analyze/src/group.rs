@@ -71,8 +71,8 @@ pub struct RunSummary {
     pub transactions: Option<Transactions>,
     /// Seconds that its command waited, by what for (`sleep`, `receive` …), of looks at it; `run queue` as the kernel counts it.
     pub waits: BTreeMap<String, f64>,
-    /// What the sessions of its database servers were at: the mean number of sessions in each kind of [`crate::KINDS`], and how that
-    /// was measured. Empty where nothing was sampled.
+    /// Activity of its database servers' sessions: the mean number of sessions in each kind of [`crate::KINDS`], and
+    /// how that was measured. Empty where nothing was sampled.
     pub sessions: BTreeMap<&'static str, (f64, String)>,
 }
 
@@ -209,7 +209,7 @@ fn lines(
     describe: impl Fn(&Metric) -> (Unit, String, Better),
 ) -> Vec<Line> {
     let mut p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
-    // What never varies is no test that could have found anything.
+    // A metric that never varies is no test that could have found anything.
     let constant: Vec<bool> = tested.iter().map(|((_, (a, b)), _)| a.iter().chain(b).all(|v| *v == a[0])).collect();
     let mark = |p: &mut [f64], value: f64| {
         for (p, _) in p.iter_mut().zip(&constant).filter(|(p, constant)| **constant && (p.is_nan() || **p >= 1.0)) {

@@ -17,8 +17,8 @@ pub struct Interaction {
 /// Tests for an interaction in `values[a][b][block]`; None unless complete with two levels of each factor
 /// and two blocks. For effects that multiply, give logarithms.
 ///
-/// What is left of the values beside blocks and both factors is dealt out anew within each block (Freedman
-/// and Lane 1983, A nonstochastic interpretation of reported significance levels).
+/// The residuals after blocks and both factors are permuted within each block (Freedman and Lane 1983,
+/// A nonstochastic interpretation of reported significance levels).
 pub fn interaction(values: &[Vec<Vec<f64>>]) -> Option<Interaction> {
     let cube = Cube::new(values)?;
     let (additive, mut rest): (Vec<f64>, Vec<f64>) =
@@ -82,7 +82,7 @@ impl Cube {
         means
     }
 
-    /// What blocks and both factors alone make of each value.
+    /// Additive fit of each value, by blocks and both factors alone.
     fn additive(&self) -> Vec<f64> {
         let means = self.means();
         let (a, b) = (self.a, self.b);
@@ -101,7 +101,7 @@ impl Cube {
         let freedom = |of: usize| of as f64;
         let above = of_both / freedom((a - 1) * (b - 1));
         let below = of_runs / freedom((a * b - 1) * (blocks - 1));
-        // What is left of sums of squares that cancel is rounding.
+        // The remainder of sums of squares that cancel is rounding.
         let rounding = self.y.iter().map(|y| y * y).sum::<f64>() * 1e-24;
         if above <= rounding || below <= above * 1e-15 {
             return if above > rounding { f64::MAX } else { 0.0 };

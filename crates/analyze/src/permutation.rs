@@ -176,7 +176,7 @@ impl Deal {
                 return f64::from(large) / f64::from(tried);
             }
         }
-        // What was seen is one of the ways.
+        // The observed way is one of them.
         f64::from(large + 1) / f64::from(RANDOM_WAYS + 1)
     }
 }
@@ -207,7 +207,7 @@ impl Centered {
         let spread = |squares: f64, sum: f64, n: f64| ((squares - sum * sum / n) / (n - 1.0) / n).max(0.0);
         let difference = sum / n - other_sum / m;
         let error = spread(squares, sum, n) + spread(other_squares, other_sum, m);
-        // What is left of a sum of squares that cancel is rounding, not spread.
+        // The remainder of a sum of squares that cancel is rounding, not spread.
         if error <= self.squares * 1e-15 {
             return if difference * difference <= self.squares * 1e-15 { 0.0 } else { f64::INFINITY };
         }

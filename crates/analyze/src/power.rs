@@ -1,4 +1,4 @@
-//! What a comparison could have seen: the smallest change that so many runs, of this spread, show in four of five comparisons,
+//! Power of a comparison: the smallest change that so many runs, of this spread, show in four of five comparisons,
 //! and how many runs a smaller one takes.
 
 use crate::{Interval, interval::student_quantile};
@@ -18,8 +18,8 @@ pub struct Seen {
     pub more: Option<usize>,
 }
 
-/// What a comparison of `runs` with a confidence interval of `level` could have seen, and what a change of `wanted` takes.
-/// None without a finite interval, or of fewer than two runs in a group.
+/// The smallest change that a comparison of `runs` with a confidence interval of `level` detects, and the runs that
+/// one of `wanted` takes. None without a finite interval, or of fewer than two runs in a group.
 pub fn could_have_seen(interval: Interval, runs: (usize, usize), level: f64, wanted: f64) -> Option<Seen> {
     let (a, b) = runs;
     let half = (interval.high - interval.low) / 2.0;

@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(fitted.alpha, 1.0);
         assert!((fitted.gamma - 200.0 / 24.0).abs() < 1e-12, "{}", fitted.gamma);
         assert!(fitted.intervals[1].high <= 1.0 && fitted.knee() == Some(1.0) && fitted.peak().is_none());
-        // What falls is coherency's to explain: N / X grows faster than N.
+        // Coherency explains a throughput that falls: N / X grows faster than N.
         let fitted = usl(&falling).unwrap();
         assert!((0.0..=1.0).contains(&fitted.alpha) && fitted.beta > 0.0, "{fitted:?}");
         // More than in proportion is no negative contention: gamma = sum (X/N)^2 / sum X/N = (100 + 121 + 144) / 33.

@@ -1,4 +1,4 @@
-//! What a stripe unit or a record size gives: a model of disks, of what joins them, and of the requests that come.
+//! Throughput by stripe unit or record size: a model of disks, of their interconnect, and of the requests that come.
 //!
 //! Each request becomes pieces on disks, a piece takes time of a disk, and disks times seconds over that time is the
 //! throughput. A small unit divides requests over several disks, a large one makes small requests read and write more than
@@ -100,7 +100,7 @@ pub enum Limit {
     Iops,
     /// Transfers of the disks.
     Disks,
-    /// What connects them.
+    /// The interconnect of the disks.
     Bus,
 }
 

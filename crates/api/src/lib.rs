@@ -1,5 +1,5 @@
-//! What pages ask a store, answered without HTTP (`endpoints/`), and a page with its answers as one self-contained file
-//! (`saved/`).
+//! Requests of pages to a store, answered without HTTP (`endpoints/`), and a page with its answers as one
+//! self-contained file (`saved/`).
 //!
 //! Nothing of a page is hard-wired: what a run's page shows are the questions of the store.
 //! A file carries the answers of all requests of its page beside the program that draws them (built in `web/`,

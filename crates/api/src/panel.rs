@@ -95,7 +95,7 @@ fn quiet_table(table: &Table, chart: Chart) -> Option<Quiet> {
     values().all(|v| v.as_f64() == Some(0.0)).then_some(Quiet::Zero)
 }
 
-/// What the columns called `names` mean, as far as they are columns of tables that the question reads.
+/// Meanings of the columns called `names`, as far as they are columns of tables that the question reads.
 fn meanings<'a>(question: &Question, names: impl Iterator<Item = &'a str>) -> BTreeMap<String, Meaning> {
     let read: Vec<&str> = question.sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     let columns: Vec<&Column> =

@@ -15,8 +15,8 @@ const CHECK_S: f64 = 60.0;
 /// Between two attempts to interrupt.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// What answers a study's questions while its runs are made, each in a separate engine that is there only
-/// meanwhile: nothing of it runs beside a measurement.
+/// Answerer of a study's questions while its runs are made: each question has a separate engine that exists only
+/// meanwhile, and nothing of it runs beside a measurement.
 pub fn study_asks(store: &Store) -> Box<dyn Asks> {
     Box::new(Apart(store.clone()))
 }

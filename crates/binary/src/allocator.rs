@@ -36,7 +36,7 @@ pub(crate) fn of_symbol(name: &[u8], found: &mut Vec<&'static str>) {
     }
 }
 
-/// What the allocator of a file is called that defines `malloc`.
+/// Name of the allocator of a file that defines `malloc`.
 pub(crate) fn named(allocators: &[&'static str], soname: Option<&str>, file: &str) -> String {
     // glibc's own functions are also in programs that are linked statically with another allocator.
     if let Some(name) = allocators.iter().find(|name| **name != "glibc").or(allocators.first()) {

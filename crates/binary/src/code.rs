@@ -1,4 +1,4 @@
-//! What is in a program's code: instructions beyond the first level of x86-64, and functions that keep a frame pointer.
+//! Scan of a program's code: instructions beyond the first level of x86-64, and functions that keep a frame pointer.
 //!
 //! Functions are found by the unwind tables, which stripped programs have too, or by symbols, whichever knows more. A library
 //! that chooses at run time has few functions of a high level; one built for it has many.
@@ -166,7 +166,7 @@ fn function(bytes: &[u8], bits: u32, code: &mut Code) {
                     is_saved = first == frame;
                 }
                 Mnemonic::Enter => (uses_stack, has_frame) = (true, true),
-                // What points into the stack once there is room is a variable, not a frame.
+                // A pointer into the stack once there is room is a variable, not a frame.
                 Mnemonic::Sub if first == stack => (uses_stack, is_saved) = (true, false),
                 Mnemonic::Mov if is_saved && first == frame && second == stack => has_frame = true,
                 // Go made room before it saved the register, and then pointed to where it is.

@@ -69,7 +69,7 @@ where
                 return;
             }
         };
-        // What cannot be read of one unit does not affect the next.
+        // A unit that cannot be read does not affect the next.
         if let Ok(Some(compiler)) = producer(&dwarf, header) {
             add(&mut binary.compilers, compiler);
         }

@@ -1,4 +1,4 @@
-//! What is common to all ELF files: header, program headers, the dynamic section, symbols.
+//! Parts common to all ELF files: header, program headers, the dynamic section, symbols.
 
 use object::{
     Architecture, Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ReadRef,
@@ -93,7 +93,7 @@ fn machine(architecture: Architecture, class: u8) -> String {
     }
 }
 
-/// What else the dynamic section holds.
+/// Other properties in the dynamic section.
 #[derive(Default)]
 struct Dynamic {
     binds_now: bool,
@@ -144,7 +144,7 @@ where
     found
 }
 
-/// What the names of symbols show.
+/// Adds the properties that names of symbols show.
 fn symbols<'d, Elf, R>(file: &ElfFile<'d, Elf, R>, binary: &mut Binary)
 where
     Elf: FileHeader<Endian = Endianness>,
@@ -162,7 +162,7 @@ where
         if symbol.is_undefined() || name.is_empty() {
             continue;
         }
-        // What was local in one file and is used by the code of another, once they are compiled together.
+        // A symbol local to one file that is used by the code of another, once they are compiled together.
         has_lto |= name.windows(10).any(|part| part == b".lto_priv.") || name.starts_with(b"__gnu_lto_");
         // Without a dynamic section nothing but its own code can be asked.
         if name == b"malloc" && (is_dynamic || binary.needed.is_empty()) {

@@ -56,7 +56,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     text.split([':', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// What the debug file that is installed beside a stripped program reports of compilers.
+/// Adds compilers and LTO by the debug file that is installed beside a stripped program.
 fn of_debug_file(root: &Root, binary: &mut Binary) {
     let Some((folder, name)) = binary.build_id.as_deref().and_then(|id| id.split_at_checked(2)) else { return };
     if binary.debug == "DWARF" {

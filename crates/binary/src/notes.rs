@@ -20,7 +20,7 @@ const X86_FEATURES: u32 = 0xc000_0002;
 const FEATURES: [(u32, &str); 2] = [(1, "ibt"), (2, "shstk")];
 /// The note of a package: owner `FDO`.
 const PACKAGE: u32 = 0xcafe_1a7e;
-/// What a compiler noted for a range of addresses, or for a function.
+/// Build attributes of a compiler, for a range of addresses or for a function.
 const BUILD_ATTRIBUTES: [u32; 2] = [0x100, 0x101];
 /// Notes that are read: an address range has each attribute again.
 const MOST: usize = 200_000;

@@ -1,4 +1,4 @@
-//! What a process really has loaded, and what its environment asked for.
+//! Libraries that a process really has loaded, and those that its environment asked for.
 
 use fenxi_procfs::{Processes, Root};
 use fs_err::File;
@@ -77,7 +77,7 @@ fn mapped(root: &Root, path: &str, notes: &mut Vec<String>) -> Library {
     Library { name, path: Some(path.to_owned()), found_by: "mapped", build_id, binary }
 }
 
-/// What is to be loaded before all others.
+/// Names of libraries to be loaded before all others.
 fn asked(processes: &Processes, pid: u32, root: &Root, notes: &mut Vec<String>) -> Vec<String> {
     let environment = processes.root().read(&format!("/proc/{pid}/environ"));
     if environment.is_err() {

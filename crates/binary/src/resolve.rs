@@ -137,7 +137,7 @@ struct Asked {
     is_preload: bool,
 }
 
-/// What libraries that a file asks for are looked for by.
+/// Search paths for the libraries that a file asks for; the name is empty.
 fn asked_by(found: &Found<'_>) -> Asked {
     // A RUNPATH is for the file's own libraries alone, and it makes the loader ignore every RPATH above.
     let rpaths = if found.binary.runpath.is_some() { Vec::new() } else { rpaths(found) };

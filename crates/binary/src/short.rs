@@ -1,4 +1,4 @@
-//! What is known of a program as names and texts: for a table, for facts of a run, and to see in what two differ.
+//! Properties of a program as names and texts: for a table, for facts of a run, and to compare two programs.
 
 use crate::{Depth, Looked};
 

@@ -20,7 +20,7 @@ use crate::{
     place::{MOST_NAMES, too_many},
 };
 
-/// What of a directory is a store's; whatever else lies there is none of our business.
+/// Entries of a directory that belong to a store; all others there are ignored.
 const OURS: &[&str] =
     &["store.json", STATE, "runs", "labels", "compacted", "questions", "formats", "findings", "studies"];
 /// Folders in folders: a store has three of them, and one more for what a later one may have.

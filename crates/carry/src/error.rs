@@ -19,7 +19,7 @@ pub enum CarryError {
     /// The storage refused, or could not be reached.
     #[error("{what}: {why}")]
     Storage {
-        /// What was asked of it.
+        /// The place, or the request.
         what: String,
         /// Its message.
         why: String,
@@ -31,7 +31,7 @@ pub enum CarryError {
         place: String,
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The mismatch.
         why: String,
     },
     /// Something else lies there.

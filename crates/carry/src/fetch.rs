@@ -1,5 +1,5 @@
-//! What comes from a place is not believed: it is bounded in bytes and in time before it takes memory or disk, and compared
-//! with what the place's list and a run's manifest say of it.
+//! Data from a place is not trusted: it is bounded in bytes and in time before it takes memory or disk, and compared
+//! with the place's list and a run's manifest.
 
 use std::{
     io::{self, Read, Write},
@@ -79,7 +79,7 @@ impl Size {
         bytes
     }
 
-    /// What is wrong with a length.
+    /// Why a length is wrong; None where it is right.
     fn wrong(self, bytes: u64) -> Option<String> {
         match self {
             Size::Listed(listed) if listed != bytes => {
@@ -91,7 +91,7 @@ impl Size {
     }
 }
 
-/// What ended the reading of an answer.
+/// Why the reading of an answer ended early.
 pub(crate) enum Stopped {
     /// It is longer than it may be.
     Long,

@@ -24,7 +24,7 @@ use crate::{
 /// 2026-11-21 14:35:53 UTC.
 const START: i64 = 1_795_271_753_000_000;
 const RUN: &str = "20261121T143553-base-d5na";
-/// What no test may take of the disk.
+/// Bytes of disk that every test stays below.
 const FEW: u64 = 8 << 20;
 
 fn now() -> Micros {
@@ -82,7 +82,7 @@ fn refused(place: &dyn Place) -> String {
 
 // --- storage ---
 
-/// What storage answers to a request: it gets the path with its query.
+/// Answers a request as storage: it gets the path with its query.
 type Answer = dyn Fn(&str, &mut TcpStream) -> std::io::Result<()> + Send + Sync;
 
 /// Storage that answers with what `answer` writes; a connection each.

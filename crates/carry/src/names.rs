@@ -2,7 +2,7 @@
 
 use fenxi_model::RunId;
 
-/// What is known to be there of files that may change: BLAKE3 by name.
+/// Files there that may change, as far as they are known: BLAKE3 by name.
 pub(crate) const STATE: &str = ".fenxi-push.json";
 /// The most that the mark of a store may have.
 pub(crate) const MARK_BYTES: u64 = 64 << 10;

@@ -41,7 +41,7 @@ pub struct Offered {
 }
 
 impl Offer {
-    /// What `store` offers.
+    /// The offer of `store`.
     ///
     /// # Errors
     /// When its runs cannot be listed.
@@ -86,7 +86,7 @@ pub trait Peer {
     /// It in words, for messages.
     fn name(&self) -> String;
 
-    /// What it offers; None where there is no store yet.
+    /// Its offer; None where there is no store yet.
     ///
     /// # Errors
     /// When it cannot be asked.

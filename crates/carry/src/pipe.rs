@@ -18,7 +18,7 @@ use crate::{
     peer::{ManyLabels, Offer, Peer, merge},
 };
 
-/// What the other end sends first; the number changes with what follows it.
+/// First line of the other end; the number changes with the protocol that follows it.
 const HELLO: &str = "fenxi-attends 1";
 /// Bytes of greetings of login shells before it.
 const GREETING: u64 = 64 << 10;
@@ -76,7 +76,7 @@ impl Pipe {
         };
         let messages = std::thread::spawn(move || {
             let mut text = Vec::new();
-            // What is more is read and not kept: ssh must not wait for us.
+            // The rest is read and not kept: ssh must not wait for us.
             let mut messages = messages;
             let _ = (&mut messages).take(MESSAGES).read_to_end(&mut text);
             let _ = io::copy(&mut messages, &mut io::sink());

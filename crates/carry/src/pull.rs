@@ -16,7 +16,7 @@ use crate::{
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
 const AT_ONCE: usize = 32;
-/// What names files of many runs, and the most that it may have: a hundred bytes for each of half a million runs.
+/// Manifest of files of many runs, and its size limit: a hundred bytes for each of half a million runs.
 const PACKING: &str = "compacted/manifest.json";
 const PACKING_BYTES: u64 = 64 << 20;
 

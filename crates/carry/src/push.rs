@@ -47,12 +47,12 @@ pub struct Pushed {
     pub unreadable: Vec<String>,
 }
 
-/// What is on its way.
+/// A push in progress.
 struct Pushing<'a> {
     store: &'a Store,
     place: &'a dyn Place,
     transfer: &'a Transfer<'a>,
-    /// What lies there: names and sizes.
+    /// Files that lie there: names and sizes.
     there: BTreeMap<String, u64>,
     files: AtomicU64,
     bytes: AtomicU64,

@@ -25,7 +25,7 @@ use crate::{
 
 /// Attempts at a request, when the storage cannot be reached or answers with a server error.
 const ATTEMPTS: u32 = 4;
-/// What is waited before the second attempt; each next time twice as long.
+/// The pause before the second attempt; each next one is twice as long.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The largest object that one request may bring.
 const LARGEST: u64 = 5 << 30;
@@ -54,7 +54,7 @@ pub(crate) struct S3 {
     now: fn() -> Micros,
 }
 
-/// What a request brings.
+/// The body of a request.
 #[derive(Clone, Copy)]
 enum Payload<'a> {
     None,
@@ -122,7 +122,7 @@ impl S3 {
     fn ask(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {
         let (mut pause, begun) = (PAUSE, Instant::now());
         for _ in 1..ATTEMPTS {
-            // What has kept us waiting so long will do so again.
+            // A server that has kept us waiting so long will do so again.
             if begun.elapsed() >= self.patience.silence {
                 break;
             }

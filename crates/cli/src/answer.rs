@@ -11,8 +11,8 @@ use crate::{print, progress::plural};
 /// Findings that stand below an answer in a line each; the others are counted.
 const SHOWN: usize = 5;
 
-/// What came out of the runs of `scope`, why, and what else was found: the order that the page of a run has. What changed against
-/// another period comes first, where that is asked.
+/// Results of the runs of `scope`, their causes, and further findings: the order that the page of a run has. Changes
+/// against another period come first, where they are asked for.
 ///
 /// # Errors
 /// When the results cannot be read.
@@ -38,7 +38,7 @@ pub fn first(diagnosis: &Diagnosis, changes: Option<&InRange>) -> Answer {
     changes.map_or_else(|| diagnosis.answer.clone(), |changes| changes.answer_beside(diagnosis))
 }
 
-/// What else the changes against another period say, a line each.
+/// Further changes against another period, a line each.
 fn causes(changes: &InRange, answer: &Answer, markdown: bool) -> String {
     let bullet = if markdown { "* " } else { "  " };
     let line =
@@ -91,7 +91,7 @@ pub fn text(answer: &Answer, width: usize, markdown: bool) -> String {
     out
 }
 
-/// What was found, without facts: a line each, the first first. `elsewhere` names what the rest of the run has as well.
+/// Findings without facts: a line each, the first first. `elsewhere` names those that the rest of the run has as well.
 fn lines(found: &[Found], elsewhere: Option<&BTreeSet<String>>, markdown: bool) -> String {
     let loud: Vec<&Found> = found.iter().filter(|f| f.outcome.is_ok() && f.kind() != Kind::Information).collect();
     let bullet = if markdown { "* " } else { "  " };

@@ -45,7 +45,7 @@ pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
 }
 
 /// Asks what the page of a large run shows first, so that it is there when somebody looks; where no statement can be answered, nothing.
-/// What is not asked yet when `stop` is asked for is left to the first look.
+/// Questions not asked yet when `stop` is asked for are left to the first look.
 pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
     if !fenxi_api::is_large(store, run) {
         return;
@@ -72,7 +72,7 @@ pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
     steps.clear();
 }
 
-/// What the process that answers may take when the engine is limited to `mib`: functions take some besides.
+/// Memory for the process that answers when the engine is limited to `mib`: functions take some besides.
 fn process_bytes(mib: u64) -> u64 {
     (mib.max(64) + mib / 4 + 256) << 20
 }
@@ -96,7 +96,7 @@ fn interrupt_on_signal(engine: &Engine) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is answered.
+/// A statement to be answered.
 pub enum Statement<'a> {
     /// One in the SQL of questions, with values of its parameters.
     Question(&'a str, &'a [(&'a str, Value)]),
@@ -195,7 +195,7 @@ fn others(store: &Store, scope: &Scope, error: &anyhow::Error) -> anyhow::Result
     Ok(Some(all))
 }
 
-/// What a format may hold of hidden characters.
+/// Handling of hidden characters in a format.
 fn form(format: Format) -> print::Form {
     match format {
         Format::Table | Format::Markdown => print::Form::Text,

@@ -63,7 +63,7 @@ fn stars(word: &[u8], text: &str, shown: &str) -> Vec<u8> {
     if text == shown {
         return hidden;
     }
-    // What is no text is in other places than the text that stands for it.
+    // A word that is no text has other offsets than the text that stands for it.
     if text.as_bytes() != word {
         hidden.fill(b'*');
         return hidden;

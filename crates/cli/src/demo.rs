@@ -36,7 +36,7 @@ pub struct Hiding {
     thread: JoinHandle<Used>,
 }
 
-/// What it used, by both accounts.
+/// CPU time it used, by both accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Used {
     measured_ns: u64,

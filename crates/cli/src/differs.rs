@@ -1,4 +1,4 @@
-//! What is different in a time range of a run, or from one run to another, as text and JSON.
+//! Differences in a time range of a run, or from one run to another, as text and JSON.
 
 use fenxi_compare::{Cause, CompareError, Group, InRange, RangeChange, windows};
 use fenxi_model::{Micros, Selector, Unit};
@@ -54,7 +54,7 @@ fn before(engine: &Engine, range: &str, entry: &RunEntry) -> Result<Option<InRan
     InRange::against(engine, &entry.manifest.id, &baseline, SHOWN).map(Some)
 }
 
-/// What changed from the only run of a group to the only one of another, as sentences or lines of JSON; nothing where there is none.
+/// Changes from the only run of a group to the only one of another, as sentences or lines of JSON; else an empty text.
 ///
 /// # Errors
 /// A run that cannot be read.

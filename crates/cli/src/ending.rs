@@ -20,7 +20,7 @@ pub fn of(outcome: anyhow::Result<ExitCode>) -> ExitCode {
             if let Some(why) = &unwritten {
                 print::message(&format!("error: cannot write standard output: {why}"));
             }
-            // What a command made of that is not printed again.
+            // A command's own error about that is not printed again.
             if let Err(error) = outcome
                 && !unwritten.is_some_and(|why| format!("{error:#}").contains(&why.to_string()))
             {

@@ -29,7 +29,7 @@ pub fn given(typed: &[(String, String)], hosts: &[&str]) -> anyhow::Result<Optio
     Ok((!facts.is_empty()).then(|| Arc::new(GivenFacts::new(facts)) as Arc<dyn Source>))
 }
 
-/// What `@FILE`, `$(COMMAND)` or a text says.
+/// Content of `@FILE`, output of `$(COMMAND)`, or a text.
 fn value(typed: &str) -> anyhow::Result<String> {
     let bytes = if let Some(path) = typed.strip_prefix('@') {
         fs::read(path)?
@@ -45,7 +45,7 @@ fn value(typed: &str) -> anyhow::Result<String> {
     Ok(text.to_owned())
 }
 
-/// What a command prints. Its errors go to the terminal.
+/// Output of a command. Its errors go to the terminal.
 fn printed(command: &str) -> anyhow::Result<Vec<u8>> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit());

@@ -1,4 +1,4 @@
-//! What all live tools share: when they sample, where frames come from, where text goes.
+//! Shared parts of all live tools: when they sample, where frames come from, where text goes.
 
 pub mod saved;
 
@@ -26,9 +26,9 @@ use crate::{
 
 /// A live tool about to be shown.
 pub struct Tool<'a> {
-    /// What people call it.
+    /// Its usual name.
     pub name: &'a str,
-    /// What it samples.
+    /// The sources it samples.
     pub sources: Vec<Arc<dyn Source>>,
     /// The tables that it shows; the first one is its CSV.
     pub tables: Vec<&'static Table>,
@@ -115,7 +115,7 @@ fn ended(global: &Global, tool: &str, outcome: &Outcome) -> ExitCode {
 /// Where text goes: each frame is written at once.
 struct Screen {
     view: Box<dyn View>,
-    /// What the view makes; text is made of visible rows, so that no name breaks a line.
+    /// Form of the view's output; text is made of visible rows, so that no name breaks a line.
     form: print::Form,
     text: String,
     /// Notes that were printed already.

@@ -9,7 +9,7 @@ pub fn keep_freed() {
         use libc::{M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, mallopt};
         /// The largest threshold that glibc takes on 64-bit machines: half of what an arena of a thread may grow by at once.
         const LARGEST: i32 = 32 << 20;
-        /// What may lie free at the end of the heap.
+        /// Bytes that may lie free at the end of the heap.
         const FREE: i32 = 256 << 20;
         for (option, value) in [(M_MMAP_THRESHOLD, LARGEST), (M_TRIM_THRESHOLD, FREE)] {
             #[allow(unsafe_code, reason = "the allocator has no safe interface")]

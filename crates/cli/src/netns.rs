@@ -37,7 +37,7 @@ pub fn enter(name: &str) -> anyhow::Result<()> {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).with_context(entered)?;
     // SAFETY: threads go on sharing their descriptors.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.with_context(entered)?;
-    // What is mounted here is not seen outside.
+    // Mounts made here are not seen outside.
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM).with_context(entered)?;
     let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("sysfs", "/sys", "sysfs", flags, None::<&CStr>).context("cannot mount /sys of the other network namespace")

@@ -28,7 +28,7 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Re
     Ok(Parsed { cli, output })
 }
 
-/// What [`OUTPUT`] is in the matches of a command or of those below it.
+/// Value of [`OUTPUT`] in the matches of a command or of those below it.
 fn output(matches: &ArgMatches) -> Option<&PathBuf> {
     let own = matches.try_get_one::<PathBuf>(OUTPUT).ok().flatten();
     own.or_else(|| output(matches.subcommand()?.1))

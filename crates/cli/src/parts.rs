@@ -17,7 +17,7 @@ pub const SPARE_OF_TWO: &[usize] = &[6, 4];
 /// The same of [`of_one`].
 pub const SPARE_OF_ONE: &[usize] = &[4, 2];
 
-/// What was split, as a title.
+/// The quantity that was split, as a title.
 pub fn title(split: &Split) -> String {
     let whole = match split.what {
         "latency" => "latency of a transaction",

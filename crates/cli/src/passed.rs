@@ -1,6 +1,6 @@
-//! What a recorded command prints on standard output, where results can be in it: read while it passes, and never held up.
+//! Standard output of a recorded command, where results can be in it: read while it passes, and never held up.
 //!
-//! A command keeps its streams. What it writes into a file is read there when it has ended. Of known load generators and benchmarks,
+//! A command keeps its streams. Output to a file is read there when it has ended. Of known load generators and benchmarks,
 //! which print for people, read no keys and leave nothing behind, the output passes through this process: through a separate terminal where it
 //! goes to a terminal (the program prints as it would), else through a pipe. The output of any other program that goes to a terminal
 //! or a pipe is not touched, and thus not read.
@@ -104,7 +104,7 @@ impl Passed {
         }
     }
 
-    /// What the command printed, when it has ended; None where that is unknown, or too long.
+    /// Output of the command, when it has ended; None where that is unknown, or too long.
     pub fn text(self) -> Option<Vec<u8>> {
         let text = match self {
             Passed::Unread => None,
@@ -184,7 +184,7 @@ fn begin_of_file(file: BorrowedFd<'_>) -> Option<u64> {
     }
 }
 
-/// What standard output's file has behind byte `from`.
+/// Content of standard output's file behind byte `from`.
 fn of_file(from: u64) -> io::Result<Vec<u8>> {
     // Opened anew: ours may only be written, and its position is shared with the command's.
     let mut file = fs_err::File::open("/proc/self/fd/1")?;

@@ -1,6 +1,6 @@
 //! The only place that prints: data to stdout, messages to stderr.
 //!
-//! What others wrote (names, errors of servers, paths) may be in all of it; no character that a terminal would obey
+//! Foreign text (names, errors of servers, paths) may be in all of it; no character that a terminal would obey
 //! passes. Cells are made visible where rows are laid out, so that none can break a row, and everything once more here.
 
 mod listing;
@@ -96,7 +96,7 @@ fn set_in(text: &str) -> String {
     if is_in { text.to_owned() } else { text.replace('\n', "\n  ") }
 }
 
-/// What libraries say of an operation on a file, and what that means to who named the file.
+/// Words of libraries for an operation on a file, and their meaning to who named the file.
 const OPERATIONS: [(&str, &str); 6] = [
     ("failed to query resolved metadata of `", "cannot find `"),
     ("failed to query resolved metadata `", "cannot find `"),

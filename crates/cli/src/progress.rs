@@ -74,7 +74,7 @@ fn tell(bar: &ProgressBar, text: &str) {
 const SHORT: Duration = Duration::from_millis(200);
 /// Columns of the terminal that an import's line takes at most for all but its message.
 const BESIDE_MESSAGE: usize = 54;
-/// What is left of a file's name however narrow the terminal is.
+/// Characters of a file's name that are kept however narrow the terminal is.
 const LEAST_NAME: usize = 8;
 
 /// The line that shows an import in progress.
@@ -89,7 +89,7 @@ pub struct Bar {
 impl Bar {
     /// A line on stderr; `total` is how many bytes there are to be read, if that is known.
     pub fn new(quiet: bool, total: Option<u64>) -> Bar {
-        // What is last is cut where the terminal ends.
+        // The last part is cut where the terminal ends.
         let known = "{bar:20} {bytes}/{total_bytes} (eta {eta}) {wide_msg}";
         let bar = bar(!quiet, total, if total.is_some() { known } else { "{spinner} {bytes} {wide_msg}" });
         let width = print::width(&io::stderr()).unwrap_or(usize::MAX);

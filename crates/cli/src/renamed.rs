@@ -50,7 +50,7 @@ const OPTIONS: [(&str, &str, &str); 14] = [
     ("rm", "-f", "--force"),
 ];
 
-/// What a command of before is called now.
+/// Current name of a renamed command.
 pub fn name(command: &str) -> Option<&'static str> {
     COMMANDS.iter().find(|(before, _)| *before == command).map(|(_, now)| *now)
 }

@@ -1,4 +1,4 @@
-//! What is sampled: sources by name.
+//! Sources to sample, by name.
 
 use std::sync::Arc;
 

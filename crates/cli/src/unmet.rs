@@ -1,5 +1,5 @@
-//! What was asked for by name and is not observed. A note in the run records it as well, but a user who believes to have what was
-//! asked for does not look there; so it is printed on the terminal, when it is known and once more at the end.
+//! Sources asked for by name and not observed. A note in the run records them as well, but a user who believes to have
+//! them does not look there; so they are printed on the terminal, when it is known and once more at the end.
 
 use std::collections::BTreeSet;
 

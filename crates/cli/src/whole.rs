@@ -5,7 +5,7 @@ use std::{io::Read, os::unix::fs::MetadataExt, path::Path};
 use fenxi_tamp::files::{Existing, Making, OnDisk};
 use fs_err::{self as fs, File};
 
-/// What a file is, by which one that is there already is known as an earlier one of the same command.
+/// Kind of a file, by which one that is there already is known as an earlier one of the same command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A page with all of its answers.
@@ -59,7 +59,7 @@ pub fn write<T>(path: &Path, output: Output, work: impl FnOnce(&mut File) -> any
             path.display()
         );
     }
-    // What a link leads to is meant, and not the link.
+    // The target of a link is meant, and not the link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&place).is_ok_and(|facts| !facts.is_file() && !facts.is_dir()) {
         return work(&mut fs::OpenOptions::new().write(true).open(&place)?);

@@ -203,7 +203,7 @@ fn asked_of(
     most: Option<u64>,
     take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
 ) -> Result<SchemaRef, QueryError> {
-    // What a person's statement calls the server's own parser knows best.
+    // The server's own parser knows best what a person's statement calls.
     let looks = dialect == Dialect::Own && session.is_spark();
     let text = if explains || looks { Some(session.explain(plan)?) } else { None };
     if let Some(text) = text.as_deref().filter(|_| looks) {

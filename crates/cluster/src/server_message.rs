@@ -18,7 +18,7 @@ impl ServerMessage {
     pub(crate) fn of(raw: &str, own: Option<&str>) -> ServerMessage {
         let raw = raw.trim();
         let (message, rest) = match raw.split_once("SQLSTATE: ") {
-            // What follows are places and plans.
+            // Places and plans follow.
             Some((message, rest)) => (message.lines().next().unwrap_or(message).trim_end().to_owned(), rest),
             None => (raw.lines().take(LINES).collect::<Vec<_>>().join("\n"), ""),
         };

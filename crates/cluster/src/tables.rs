@@ -35,7 +35,7 @@ pub(crate) struct Tables<'a> {
     pub is_spark: bool,
 }
 
-/// What `sql` mentions; rather too much than too little.
+/// Tables that `sql` mentions; rather too many than too few.
 pub(crate) fn mentions(sql: &str, dialect: Dialect) -> Mentions {
     match dialect {
         Dialect::Questions => Mentions::of(sql),
@@ -149,7 +149,7 @@ impl Tables<'_> {
             };
             let (is_shared, condition) = (matches!(file.holds, Holds::Runs { .. }), condition(file));
             if self.is_spark {
-                // What is there as it should be, or is not there, is read the same way.
+                // A column that is there as it should be, or is not there, is read the same way.
                 types.retain(|name, ty| columns.iter().any(|(column, wanted)| column == name && wanted != ty));
             }
             let like = Group { types, run, is_shared, condition, is_spark: self.is_spark, files: vec![file] };

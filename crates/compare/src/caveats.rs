@@ -1,4 +1,4 @@
-//! What findings mean to a comparison: those with `comparison` in their header, by run.
+//! Caveats of a comparison: findings with `comparison` in their header, by run.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub fn of_runs(engine: &Engine, runs: &[(&RunEntry, Option<Window>)]) -> Result<
     Ok(caveats)
 }
 
-/// What a finding reports for a run, if anything: the worst of it.
+/// Caveat that a finding reports for a run, if any: the worst of it.
 fn caveat(found: &Found, run: &RunId) -> Result<Option<Caveat>, QueryError> {
     let message = match &found.outcome {
         Ok(occurrences) => match occurrences.iter().find(|occurrence| occurrence.run == run.as_str()) {

@@ -215,7 +215,7 @@ fn answer(
         }
     };
     let message = |o: &Occurrence| {
-        // What is in the first sentence is not in the second.
+        // Names that are in the first sentence are not in the second.
         let named = o.named().filter(|_| names == Names::Symptom).unwrap_or_default();
         let text = o.message.strip_suffix(named).unwrap_or(&o.message).trim_end();
         match o.host.as_ref().filter(|_| several_hosts) {
@@ -233,7 +233,7 @@ fn answer(
     Ok(Answer { names, text, detail, finding: Some(found.finding.name.clone()) })
 }
 
-/// What most of a time went to, in words.
+/// The largest part of a time, in words.
 fn most_of(split: &Split) -> Option<String> {
     let share = |part: &Part| part.shares[0].unwrap_or(0.0);
     if split.what == whole::ELAPSED {

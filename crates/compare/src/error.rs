@@ -21,7 +21,7 @@ pub enum CompareError {
     NoWindow {
         /// The run.
         run: RunId,
-        /// What was asked for.
+        /// The window asked for.
         wanted: String,
         /// Windows that there are.
         known: Vec<String>,
@@ -51,7 +51,7 @@ pub enum CompareError {
     NoRate {
         /// How the run is called.
         run: String,
-        /// What was asked for.
+        /// The rate or number asked for.
         wanted: String,
         /// Results that the run has.
         known: Vec<String>,
@@ -59,7 +59,7 @@ pub enum CompareError {
     /// A result that counts and that the groups do not have.
     #[error("the groups have no result `{wanted}` in common{}", hint_or_all(.wanted, .known))]
     NoResult {
-        /// What was asked for.
+        /// The result asked for.
         wanted: String,
         /// Results that both have.
         known: Vec<String>,
@@ -75,7 +75,7 @@ pub enum CompareError {
     /// A metric that no run has.
     #[error("no run has the metric `{wanted}`{}", hint_or_all(.wanted.trim_start_matches("result."), .known))]
     NoMetric {
-        /// What was asked for.
+        /// The metric asked for.
         wanted: String,
         /// Results that the runs have.
         known: Vec<String>,
@@ -90,7 +90,7 @@ pub enum CompareError {
     NoColumn {
         /// The table.
         table: &'static str,
-        /// What was asked for.
+        /// The column asked for.
         wanted: String,
         /// Its columns of numbers.
         known: Vec<String>,
@@ -106,13 +106,13 @@ pub enum CompareError {
 /// Names that are all listed where none is like the one that was asked for.
 const FEW: usize = 40;
 
-/// What may have been meant.
+/// Suggestion of the name that may have been meant.
 fn hint(wanted: &str, known: &[String]) -> String {
     let near = near(wanted, known.iter().map(String::as_str));
     near.first().map_or(String::new(), |n| format!("; did you mean `{n}`?"))
 }
 
-/// What may have been meant, or else all that there is.
+/// Suggestion of the name that may have been meant, or else all that there are.
 fn hint_or_all(wanted: &str, known: &[String]) -> String {
     match hint(wanted, known) {
         hint if !hint.is_empty() || known.is_empty() || known.len() > FEW => hint,

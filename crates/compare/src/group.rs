@@ -121,7 +121,7 @@ impl Group {
 }
 
 impl Group {
-    /// What forbids to take its runs as repetitions, or is to be known of them: parts of one recording are one observation.
+    /// Reason not to take its runs as repetitions, or a caveat about them: parts of one recording are one observation.
     pub(crate) fn as_observations(&self) -> Option<Reason> {
         let known: BTreeSet<&String> = self.series.iter().flatten().collect();
         let several = known.iter().find(|name| self.series.iter().flatten().filter(|s| s == *name).count() > 1);

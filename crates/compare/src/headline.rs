@@ -101,7 +101,7 @@ const WANTED: f64 = 0.02;
 /// The probability of intervals.
 const LEVEL: f64 = 0.95;
 
-/// What the comparison would have seen, and what a change of [`WANTED`] takes; nothing where that is unknown.
+/// The change that the comparison would have seen, and the further runs for one of [`WANTED`]; empty where unknown.
 fn could_see(line: &Line, replicates: Replicates) -> String {
     if replicates == Replicates::Batches {
         return String::new();

@@ -1,5 +1,5 @@
-//! What is different between two periods: a time range of a run against the rest of it, or a run against another one. Every series
-//! is tested; what the changes say together is in findings, and the series are ordered by what can be a cause.
+//! Differences between two periods: a time range of a run against the rest of it, or a run against another. Every
+//! series is tested; what the changes mean together is in findings, and the series are ordered by what can be a cause.
 
 mod causes;
 mod new_problems;
@@ -128,7 +128,7 @@ impl Judged {
         let found = range_shift(&values, range)?;
         let bursts = bursts(&line.values, bins.range.clone());
         let p = bursts.map_or(found.p, |bursts| found.p.min(2.0 * bursts.p));
-        // What never moves is no test.
+        // A series that never moves is no test.
         let is_still = found.effect == 0.0 && bursts.is_none();
         Some(Judged { line, shift: found, bursts, p: if is_still { f64::NAN } else { p } })
     }
@@ -289,7 +289,7 @@ impl Judging<'_> {
         })
     }
 
-    /// What differs, what can be a cause first and series of one thing together; how many more do.
+    /// Series that differ, possible causes first and series of one thing together; how many more do.
     fn ranked(&self, judged: Vec<Judged>, roles: Vec<SeriesRole>, most: usize) -> (Vec<Change>, usize) {
         let mut news: Vec<(Judged, SeriesRole)> =
             judged.into_iter().zip(roles).filter(|(j, _)| j.weight() >= LEAST_WEIGHT && !j.p.is_nan()).collect();

@@ -1,11 +1,11 @@
-//! What the statistics of a request may take in this process: they are read without a worker, so that nothing else bounds them.
+//! Memory limit of the statistics of a request: this process reads them without a worker, so nothing else bounds them.
 
 use fenxi_query::{Engine, Interrupt, QueryError};
 use fenxi_store::RunEntry;
 
 use crate::CompareError;
 
-/// What a series takes besides its key, in bytes: read, kept by its name, compared and written.
+/// Bytes of a series besides its key: read, kept by its name, compared and written.
 const SERIES: u64 = 512;
 /// How many times the bytes of an answer they may have: that is what an answer takes in this process while it is written.
 const ANSWERS: u64 = 2;

@@ -1,4 +1,4 @@
-//! What somebody changed from one group of runs to the other: labels, parameters, the command.
+//! Settings that were changed from one group of runs to the other: labels, parameters, the command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +43,8 @@ pub(crate) fn alike<'e>(runs: impl Iterator<Item = &'e RunEntry>) -> BTreeMap<St
     names.into_iter().map(value).collect()
 }
 
-/// What differs between two groups, by name. A value that differs within a group is no setting of it; a command is left out where
-/// something else differs that is a part of it.
+/// Settings that differ between two groups, by name. A value that differs within a group is no setting of it; a command
+/// is left out where something else differs that is a part of it.
 pub(crate) fn changed(a: &BTreeMap<String, Option<String>>, b: &BTreeMap<String, Option<String>>) -> Vec<Changed> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let is_mixed = |name: &String| [a, b].iter().any(|of| of.get(name).is_some_and(Option::is_none));

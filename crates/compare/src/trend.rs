@@ -264,7 +264,7 @@ fn changes(points: &[Point], better: Better) -> Vec<Level> {
     places.iter().enumerate().map(level).collect()
 }
 
-/// What is followed.
+/// The result or metric whose trend is drawn.
 enum Wanted {
     Result(String),
     Series(Metric),

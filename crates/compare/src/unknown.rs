@@ -1,4 +1,4 @@
-//! What is reported where no cause is known: who used most, what is largest, and what was not seen.
+//! The answer where no cause is known: who used most, what is largest, and what was not seen.
 //!
 //! That there is no bottleneck is reported only where CPUs, memory, disks, network and waits were all seen.
 
@@ -9,7 +9,7 @@ use fenxi_query::{Culprits, Engine, Found, QueryError, Scope};
 
 use crate::{Answer, Names, Part, Split};
 
-/// What can be full, and what else can hold work up.
+/// Resources that can be full, and waits, which can hold work up as well.
 const PARTS: [&str; 5] = ["the CPUs", "memory", "disks", "the network", "waits"];
 /// Where waits are seen, besides in the samples of threads.
 const WAITS: [&str; 4] = ["thread_wait", "db_wait", "lock", "query"];
@@ -41,9 +41,9 @@ const STATES: [State; 6] = [
     State { kind: "cpu-one", behind: "process" },
     State { kind: "session-wait", behind: "holder" },
 ];
-/// What held work up, and thus is reported in place of that nothing did.
+/// Kinds of culprits that held work up: reported in place of that nothing did.
 const HOLDING: [&str; 1] = ["thread-wait"];
-/// What may have, where not all was seen.
+/// Kinds that may have, where not all was seen.
 const WAITED: [&str; 2] = ["lock", "db-wait"];
 /// Who used most, as far as that is known.
 const USERS: [&str; 8] = ["queued", "process", "function", "disk", "file", "memory", "statement", "metric"];
@@ -114,7 +114,7 @@ fn is_unexplained(split: &Split) -> bool {
     split.what == whole::ELAPSED && rest.is_some_and(|share| share >= UNEXPLAINED)
 }
 
-/// What is reported in place of a cause where `symptom` is the first of what was found: who had most of it, and what it is not.
+/// The answer in place of a cause where `symptom` is the first finding: who had most of it, and what it is not.
 pub(crate) fn cause(
     engine: &Engine,
     scope: &Scope,
@@ -178,7 +178,7 @@ impl Largest {
     }
 }
 
-/// What was not seen whole.
+/// Those of [`PARTS`] that were not seen whole.
 fn unseen(engine: &Engine, scope: &Scope) -> Result<Vec<&'static str>, QueryError> {
     let sql = "SELECT CASE WHEN place = 10 THEN 'the CPUs' WHEN place IN (20, 21) THEN 'memory' WHEN place IN (30, 31) THEN 'disks' END AS what \
         FROM resource_use WHERE value IS NOT NULL AND place IN (10, 20, 21, 30, 31) \

@@ -16,7 +16,7 @@ pub const STEADY: &str = "steady";
 /// Asks for the window that fits, see [`choose`].
 pub const AUTO: &str = "auto";
 
-/// What shows when a run was steady, the best first: table, column.
+/// Columns that show when a run was steady, best first: table, column.
 const RESPONSES: &[(&str, &str)] = &[
     ("load", "transactions_per_s"),
     ("load", "requests_per_s"),

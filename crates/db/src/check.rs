@@ -1,4 +1,4 @@
-//! What an observation of a server would see, what it would not and why, and how long each answer takes.
+//! Readings that an observation of a server would have, those it would lack and why, and how long each answer takes.
 //!
 //! Nothing is listed twice: what is checked are the readings themselves, each asked once.
 

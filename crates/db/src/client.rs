@@ -35,7 +35,7 @@ enum Source {
 /// Removes from a row what must not be kept.
 pub type Hide<'a> = &'a dyn Fn(&mut [Option<String>]);
 
-/// What is done with a row.
+/// Handler of a row.
 type OnRow<'a> = &'a mut dyn FnMut(Row<'_>);
 
 impl Client {

@@ -1,4 +1,4 @@
-//! What is seen of one thing in a server, and what is not and why.
+//! Visibility of one thing in a server, and why it is not seen.
 
 use std::time::Instant;
 

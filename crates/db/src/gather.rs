@@ -19,7 +19,7 @@ pub use heard::Heard;
 
 use crate::{moment::Epoch, server::Server};
 
-/// What is kept of sessions between two ticks of the recorder, in bytes. Ten seconds of 2,000 sessions at work take less.
+/// Limit of sessions kept between two ticks of the recorder, in bytes. Ten seconds of 2,000 sessions at work take less.
 const MOST_SESSIONS: u64 = 48 << 20;
 
 /// State shared by the threads of a server and its collector.
@@ -34,7 +34,7 @@ pub struct Shared {
     stage: Mutex<Stage>,
     /// Notified when the stage changes.
     next_stage: Condvar,
-    /// What sessions take that were not taken yet, in bytes.
+    /// Size of sessions that were not taken yet, in bytes.
     sessions: AtomicU64,
     /// Whether it was reported that some are left out.
     has_left_out: AtomicBool,

@@ -19,8 +19,8 @@ impl Number {
         text.parse().ok().filter(|real: &f64| real.is_finite()).map(Number::Real)
     }
 
-    /// What is not of our own, of which there is so much now and was so much before. A counter that would only go back because
-    /// more of our own is known than the server has reported does not change: the next reading makes up for it.
+    /// The number less our own amount: `own` now, `own_before` before. A counter that would only go back because more
+    /// of our own is known than the server has reported does not change: the next reading makes up for it.
     pub fn without(self, (own, own_before): (f64, f64), last: Option<Number>) -> Number {
         let less = match self {
             Number::Whole(whole) => Number::Whole(whole.saturating_sub(own as i128)),

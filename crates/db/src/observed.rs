@@ -1,4 +1,4 @@
-//! What samples and readings of statements know that plans are made of: what each statement takes, and an execution of it.
+//! Data on statements from samples and readings, for plans: load of each statement, and an execution of it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What observes a server: one looks at its sessions, one reads its counters.
+//! Observers of a server: one looks at its sessions, one reads its counters.
 
 use fenxi_model::Rows;
 use fenxi_wire::client::ClientError;

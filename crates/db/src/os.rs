@@ -1,4 +1,4 @@
-//! What the kernel reports of a server's own processes, where the server runs on this host: time on a CPU and in the run
+//! Kernel statistics of a server's own processes, where the server runs on this host: time on a CPU and in the run
 //! queue. A server knows neither, and samples of its sessions miss most of a busy CPU.
 
 use fenxi_model::{
@@ -106,8 +106,8 @@ impl Os {
         Some((stat.child_utime + stat.child_stime) * TICK_NS)
     }
 
-    /// What processes used that were not there any more at the end of an interval, and for which work: those that were there at its
-    /// begin, and those that came within it. A server that is connected to for each statement works in such processes only.
+    /// CPU time of processes that were gone at the end of an interval, ns, and for which work: those present at its
+    /// begin, and those that came within it. A server connected to for each statement works in such processes only.
     fn of_ended(&mut self, last: &FxHashMap<u32, Times>) -> (u64, Whose) {
         let now = self.ended_so_far();
         let grown = now.zip(self.ended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
@@ -172,7 +172,7 @@ impl Os {
         }
         let mut sums = [(0_u64, 0_u64); 3];
         for (id, (ran, waited)) in &self.last {
-            // What is new has begun within the interval.
+            // A new process or thread has begun within the interval.
             let (ran_before, waited_before) = last.get(id).copied().unwrap_or_default();
             let sum = match self.whose.get(id).copied().unwrap_or(Whose::Background) {
                 Whose::Client => &mut sums[0],

@@ -1,4 +1,4 @@
-//! What our own sessions added to counters.
+//! Amounts that our own sessions added to counters.
 
 use rustc_hash::FxHashMap;
 

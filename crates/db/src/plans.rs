@@ -71,7 +71,7 @@ pub const GENERIC: &str = "generic";
 /// A plan for the values of an execution.
 pub const EXAMPLE: &str = "example";
 
-/// What is known of a statement's plan.
+/// Known state of a statement's plan.
 #[derive(Debug)]
 struct Known {
     mean_ms: Option<f64>,
@@ -142,7 +142,7 @@ impl Plans {
         all
     }
 
-    /// What samples show, where no one counts statements.
+    /// Statements and their load by samples, where statements are not counted; None until enough was sampled.
     fn by_samples(&mut self, about: &About<'_>, heard: &Heard) -> Option<Vec<Heavy>> {
         self.samples += heard.samples;
         self.sampled_s += about.interval.dt.unwrap_or_default();

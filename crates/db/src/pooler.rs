@@ -85,7 +85,7 @@ const COUNTERS: &[(&str, Place<db_pool::Schema, F64>, f64)] = &[
     ("total_sent", db_pool::sent_bytes_per_s, 1.0),
 ];
 
-/// What a pool is at a moment.
+/// Gauges of a pool: its values at a moment.
 const GAUGES: &[(&str, Place<db_pool::Schema, F64>)] = &[
     ("cl_active", db_pool::clients_active),
     ("cl_waiting", db_pool::clients_waiting),

@@ -246,9 +246,9 @@ pub struct Ready<S: 'static> {
     columns: Vec<&'static Column<S>>,
     seen: FxHashMap<Box<str>, Seen>,
     round: u64,
-    /// What rates and counts of all rows add up to, in the order of `columns`; None where no row has one.
+    /// Sums of rates and counts of all rows, in the order of `columns`; None where no row has one.
     totals: Vec<Option<f64>>,
-    /// What is of our own sessions, at this reading and at the one before.
+    /// Amounts of our own sessions, at this reading and at the one before.
     own: (Own, Own),
     /// No one but our own sessions was seen at work since the last reading.
     is_quiet: bool,
@@ -285,7 +285,7 @@ impl<S> Ready<S> {
         })
     }
 
-    /// What the next reading has of our own sessions and is to leave out, and whether no one else was seen at work since the last one.
+    /// Sets own amounts that the next reading leaves out, and whether no one else was seen at work since the last.
     pub fn leave_out(&mut self, own: Own, is_quiet: bool) {
         self.own.1 = std::mem::replace(&mut self.own.0, own);
         self.is_quiet = is_quiet;
@@ -442,7 +442,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
                 (0..columns.len()).any(|at| columns[at].is_counter() && !still(at))
             };
             let is_wanted = !reading.rules.movers_only || about.is_last || !is_ours && moved();
-            // What is left out still counts in the totals: as nothing.
+            // A row that is left out still counts in the totals: as zero.
             if is_ours && !is_wanted {
                 let counters = totals.iter_mut().zip(columns.iter()).filter(|(_, column)| column.is_counter());
                 counters.for_each(|(total, _)| _ = total.get_or_insert(0.0));
@@ -461,7 +461,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
             let numbers = values.iter().map(|value| value.number).collect();
             seen.insert(key.into(), Seen { values: numbers, round: *round });
         })?;
-        // What is gone and comes back has new counters.
+        // A row that is gone and comes back has new counters.
         seen.retain(|_, seen| seen.round == *round);
         if let Some(first) = went_back.first().filter(|_| !reading.rules.forgets) {
             let more = if went_back.len() > 1 { format!(" and {} more", went_back.len() - 1) } else { String::new() };

@@ -55,7 +55,7 @@ impl Turn {
         Some(Interval { t, dt: since })
     }
 
-    /// What was done at `began` has ended: the turns come so seldom that it takes its share of the time only.
+    /// Ends a turn whose work began at `began`: the turns come so seldom that they take their share of the time only.
     pub fn took(&mut self, began: Instant) {
         let took_s = began.elapsed().as_secs_f64();
         if std::mem::take(&mut self.is_first) {

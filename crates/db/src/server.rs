@@ -35,10 +35,10 @@ const LONGEST: usize = 8 << 20;
 const MOST_ROWS: u64 = 100_000;
 /// The most bytes of an answer.
 const MOST_BYTES: u64 = 32 << 20;
-/// What is kept of all answers of a poll, in bytes, where few servers are observed, and where many are. Ten thousand statements,
-/// sessions and tables take 40 MB.
+/// Limit of all answers kept in a poll, in bytes, where few servers are observed, and where many are. Ten thousand
+/// statements, sessions and tables take 40 MB.
 const KEPT: (u64, u64) = (48 << 20, 8 << 20);
-/// What is kept of a look at sessions: more than the longest message.
+/// Limit of the answer kept of a look at sessions, in bytes: more than the longest message.
 const KEPT_OF_SAMPLE: u64 = 16 << 20;
 
 /// Why a server is not observed.
@@ -65,18 +65,18 @@ pub struct Server {
     name: String,
     /// Numbers of our own sessions: MySQL's have no application by which they are known.
     own: Arc<Mutex<BTreeSet<i64>>>,
-    /// What our own sessions did in a PostgreSQL.
+    /// Counts of our own sessions' work in a PostgreSQL.
     ledger: Arc<Mutex<Ledger>>,
-    /// What outlives a connection to a MySQL.
+    /// State of a MySQL that outlives a connection.
     memory: Arc<Mutex<Memory>>,
-    /// What samples and readings know of statements, for plans.
+    /// Data on statements from samples and readings, for plans.
     observed: Arc<Mutex<Observed>>,
-    /// What may still be kept of answers until the next poll, and until the next look at sessions.
+    /// Bytes of answers that may still be kept until the next poll, and until the next look at sessions.
     allowance: Arc<AtomicU64>,
     allowance_of_sample: Arc<AtomicU64>,
-    /// What a poll may keep.
+    /// Bytes that a poll may keep.
     kept: u64,
-    /// What the user should know of its logins, and whether they were reported.
+    /// Cautions for the user about its logins, and whether each was reported.
     cautions: Arc<Mutex<BTreeMap<String, bool>>>,
     answers: Answers,
 }
@@ -84,7 +84,7 @@ pub struct Server {
 /// Rows as they are kept.
 type Rows = Vec<Vec<Option<String>>>;
 
-/// What becomes of answers, and where they come from.
+/// Source of answers, and whether they are kept.
 #[derive(Clone, Debug, Default)]
 enum Answers {
     /// The server gives them.
@@ -136,7 +136,7 @@ impl Server {
         !matches!(self.answers, Answers::Given)
     }
 
-    /// What our own sessions added to counters so far, by row and counter.
+    /// Amounts that our own sessions added to counters so far, by row and counter.
     pub(crate) fn own_amounts(&self, count: impl FnOnce() -> Own) -> Own {
         if let Answers::Saved(played) = &self.answers {
             return played.own();
@@ -196,7 +196,7 @@ impl Server {
         self.target.login.database == CONSOLE
     }
 
-    /// What kind of server it is.
+    /// The kind of server it is.
     pub(crate) fn product(&self) -> &'static dyn Product {
         self.product
     }
@@ -221,7 +221,7 @@ impl Server {
         self.client_of(&self.target.to_database(database))
     }
 
-    /// What lets a user see sessions of others.
+    /// The grant that lets a user see sessions of others.
     pub(crate) fn grant(&self) -> String {
         self.product.grant(&self.target.login.user)
     }
@@ -241,12 +241,12 @@ impl Server {
         self.ledger.try_lock().ok()
     }
 
-    /// What is known of a MySQL whatever becomes of connections.
+    /// State of a MySQL that outlives connections.
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What samples and readings know of statements, for plans.
+    /// Data on statements from samples and readings, for plans.
     pub(crate) fn observed(&self) -> MutexGuard<'_, Observed> {
         self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }

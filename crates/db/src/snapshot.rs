@@ -98,7 +98,7 @@ pub struct Keeping(Arc<Mutex<Kept>>);
 #[derive(Debug, Default)]
 struct Kept {
     answers: Vec<Answer>,
-    /// What was of our own in the counters when they were read.
+    /// Amounts of our own in the counters when they were read.
     own: Own,
 }
 

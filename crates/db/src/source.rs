@@ -139,7 +139,7 @@ impl Source for Databases {
 
 struct Observing {
     at_work: Vec<Gathering>,
-    /// What is to be noted once of a server: that it could not be connected to, or is late.
+    /// Notes to be made once of a server: that it could not be connected to, or is late.
     notes: Vec<(String, String)>,
     /// How long servers may still be waited for.
     patience: Duration,

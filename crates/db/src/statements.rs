@@ -1,6 +1,6 @@
-//! What statements took in an interval, added up by our own digest: servers keep several entries of one statement.
+//! Statement statistics of an interval, added up by our own digest: servers keep several entries of one statement.
 //!
-//! What grew is known by entry; here it becomes rows, those that took the most time first, and one row for all others.
+//! Growth is known by entry; here it becomes rows, those that took the most time first, and one row for all others.
 
 use fenxi_model::{
     Place, Rows,
@@ -21,7 +21,7 @@ const MOST: usize = 1_000;
 /// Bytes of a text that are requested and kept.
 pub const TEXT: usize = 4096;
 
-/// What texts of statements may take, in bytes.
+/// Limit of the texts of statements, in bytes.
 const TEXTS: usize = 16 << 20;
 
 /// Forgets all texts when they take too much, so that those which are still there are asked for again.
@@ -122,7 +122,7 @@ pub fn tell(
     let mut others: Option<Vec<f64>> = None;
     let add = |sum: &mut Vec<f64>, growth: &[f64]| sum.iter_mut().zip(growth).for_each(|(sum, grew)| *sum += grew);
     for Grown { id, mut key, growth } in grown {
-        // What a server has added up itself has no number.
+        // Statements that a server has added up itself have no number.
         if id.is_empty() {
             add(others.get_or_insert_with(|| vec![0.0; growth.len()]), &growth);
             continue;
@@ -227,7 +227,7 @@ mod tests {
                 grown.push(Grown { id: id.clone(), key: Key::default(), growth: vec![1.0, n as f64] });
             }
         }
-        // What pollers asked is in no sum.
+        // Statements of pollers are in no sum.
         texts.insert("own".into(), Text { digest: OWN.to_owned(), form: OWN.to_owned() });
         grown.push(Grown { id: "own".into(), key: Key::default(), growth: vec![900.0, 900.0] });
         grown.push(Grown { id: "".into(), key: Key::default(), growth: vec![7.0, 1.0] });

@@ -311,12 +311,12 @@ impl Loaded {
         MapHandle::try_from(&map).map_err(|source| EbpfError::Map { map: name.to_owned(), source })
     }
 
-    /// What could not be counted so far, in the order of `enum loss`.
+    /// Numbers of losses so far, in the order of `enum loss`.
     pub(crate) fn lost(&self) -> Result<Vec<u64>, EbpfError> {
         sums::array("lost", &self.map("lost")?)
     }
 
-    /// What the programs did in the interval that ends now, and whether runs and run times were measured in it.
+    /// Costs of the programs in the interval that ends now, and whether runs and run times were measured in it.
     pub(crate) fn cost(&mut self) -> (Vec<crate::cost::Cost>, bool) {
         self.costs.take(&self.object)
     }

@@ -15,7 +15,7 @@ use libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats, bpf_obj_get_info_by_fd, b
 /// Intervals from one that is measured to the next.
 const EVERY: u64 = 10;
 
-/// What one program did in an interval, or since it was loaded.
+/// Runs and run time of one program in an interval, or since it was loaded.
 #[derive(Clone, Debug)]
 pub(crate) struct Cost {
     /// Its name.

@@ -27,7 +27,7 @@ pub(crate) struct Drain<const N: usize> {
 /// Keys that are read at a time, of a map that has room for so many; a bucket with more of them makes it more.
 const BATCH: usize = 1024;
 
-/// What one step of reading gave.
+/// Result of one step of reading.
 struct Step {
     /// Entries read.
     n: usize,

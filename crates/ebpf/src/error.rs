@@ -15,7 +15,7 @@ pub enum EbpfError {
     Refused {
         /// The program, or the step.
         what: String,
-        /// What is missing, and the way out.
+        /// The missing part, and the way out.
         why: String,
     },
     /// The committed object is not what this crate expects: a mistake of ours.
@@ -23,7 +23,7 @@ pub enum EbpfError {
     Object {
         /// Name of the object.
         object: &'static str,
-        /// What is missing in it.
+        /// The missing part.
         what: String,
     },
     /// A map could not be read or written.
@@ -34,7 +34,7 @@ pub enum EbpfError {
         /// Why.
         source: libbpf_rs::Error,
     },
-    /// What is to be observed is not there.
+    /// The target of the observation is not there.
     #[error("{0}")]
     Target(String),
 }

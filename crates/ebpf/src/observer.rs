@@ -1,4 +1,4 @@
-//! What an observer is, as data: its source, its options, its view. The command `fenxi trace NAME`, its help, sources
+//! An observer as data: its source, its options, its view. The command `fenxi trace NAME`, its help, sources
 //! of recordings and the list of observers in the documentation derive from it.
 
 use fenxi_live::{View, trace::When};

@@ -37,7 +37,7 @@ struct Before<const N: usize> {
 /// The sums of a value, and the bytes after them, of each CPU.
 type Value<const N: usize> = ([u64; N], Vec<Vec<u8>>);
 
-/// What was added under one key. `R` is what follows the sums: of one CPU as [`crate::drain::Drain`] reads it, of each as
+/// Additions under one key. `R` is what follows the sums: of one CPU as [`crate::drain::Drain`] reads it, of each as
 /// [`Sums`] does.
 pub(crate) struct Added<'a, const N: usize, R: ?Sized = [u8]> {
     /// The key's bytes.

@@ -182,7 +182,7 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// What kind of statement it is.
+    /// The kind of statement.
     pub(crate) fn kind(&self) -> ffi::StatementKind {
         // SAFETY: the handle is the engine's.
         unsafe { ffi::duckdb_prepared_statement_type(self.handle.get()) }
@@ -289,7 +289,7 @@ pub(crate) struct Executed<'a> {
 }
 
 impl Executed<'_> {
-    /// What `call` fills in, or its error.
+    /// The result that `call` fills in, or its error.
     fn by(call: impl FnOnce(*mut ffi::QueryResult) -> ffi::State) -> Result<Self, EngineError> {
         let mut executed = Executed { result: ffi::QueryResult::EMPTY, statement: PhantomData };
         if call(executed.raw()) == ffi::SUCCESS {

@@ -71,7 +71,7 @@ pub(crate) fn refused_in(sql: &str) -> Option<String> {
     called.or_else(|| views.into_iter().find(|name| is_read(name))).map(str::to_owned)
 }
 
-/// What is read from the parser's tree of a text.
+/// Facts read from the parser's tree of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Number of statements.

@@ -1,4 +1,4 @@
-//! What a session gives up before it runs anything: all rights but reading some files and spilling into a folder.
+//! Rights that a session gives up before it runs anything: all but reading some files and spilling into a folder.
 //!
 //! Landlock confines files (and TCP, signals and abstract sockets where the kernel knows that); seccomp leaves only the
 //! system calls that answering needs, which excludes sockets, programs, other processes and all changes of
@@ -27,7 +27,7 @@ use seccompiler::{
 /// Rights of Landlock that are asked for; older kernels give those that they know.
 const LATEST: ABI = ABI::V6;
 
-/// What holds a session.
+/// Confinement of a session.
 pub(crate) struct Confined {
     /// In words.
     pub by: Vec<String>,
@@ -243,7 +243,7 @@ const OLD: &[libc::c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[libc::c_long] = &[];
 
-/// What makes and removes files, where Landlock keeps that within a folder.
+/// System calls that make folders and remove files, where Landlock keeps that within a folder.
 const SPILLING: &[libc::c_long] = &[libc::SYS_mkdirat, libc::SYS_unlinkat];
 #[cfg(target_arch = "x86_64")]
 const OLD_SPILLING: &[libc::c_long] = &[libc::SYS_mkdir, libc::SYS_rmdir, libc::SYS_unlink];

@@ -78,7 +78,7 @@ impl Session<'_> {
             return Err(Failure::Unconfined("it is set up already".to_owned()).into());
         }
         let confined = sandbox::enter(setup, &self.stream).map_err(|e| Failure::Unconfined(e.to_string()))?;
-        // What the kernel does not confine to a folder is not written at all.
+        // Nothing is spilled where the kernel does not confine that to a folder.
         let setup = Setup { spill: setup.spill.clone().filter(|_| confined.may_spill), ..setup.clone() };
         self.database.narrow(&setup)?;
         self.is_set_up = true;
@@ -113,7 +113,7 @@ impl Session<'_> {
             Explain::Plan => "EXPLAIN ",
             Explain::Analyze => "EXPLAIN ANALYZE ",
         };
-        // What follows EXPLAIN was a reading statement by itself.
+        // The text after EXPLAIN was a reading statement by itself.
         let mut prepared = self.database.con().prepare(&format!("{explain}{}", statement.sql))?;
         let params: Vec<(&str, &Cell)> = statement.params.iter().map(|(name, cell)| (name.as_str(), cell)).collect();
         prepared.bind(&params)?;

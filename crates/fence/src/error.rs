@@ -50,7 +50,7 @@ pub enum Error {
         /// Where states are saved.
         folder: PathBuf,
     },
-    /// What is to be picked is not there.
+    /// The item to be picked does not exist.
     #[error("there is no {what} {number}; there are {known}")]
     NoSuch {
         /// Core, socket or NUMA node.
@@ -128,7 +128,7 @@ pub enum Error {
     NotAState {
         /// The file.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The parser's error: a missing or wrong field.
         source: serde_json::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What a fence needs to know: interrupts and where they may go, a process and where it may run, groups of CPUs.
+//! Facts that a fence needs: interrupts and where they may go, a process and where it may run, groups of CPUs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -177,7 +177,7 @@ pub enum Means {
     },
     /// The affinity of its threads; why nothing better.
     Affinity {
-        /// What is in the way of a cpuset.
+        /// Why no cpuset can be used.
         why: String,
     },
 }

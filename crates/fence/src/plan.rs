@@ -1,4 +1,4 @@
-//! What a fence would change: pure choice, out of what was read.
+//! Changes that a fence would make: pure choice, from the facts that were read.
 
 use fenxi_model::format_cpus;
 

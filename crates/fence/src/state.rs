@@ -75,7 +75,7 @@ pub(crate) struct IrqWas {
     pub to: Cpus,
 }
 
-/// What the file holds.
+/// Content of the file.
 #[derive(Serialize)]
 struct Saved<'a> {
     format: u64,

@@ -1,4 +1,4 @@
-//! What becomes of each line of a text: the rows that it gives, the rule of a description that reads it, or none.
+//! Outcome of each line of a text: the rows that it gives, the rule of a description that reads it, or none.
 //!
 //! It is for who writes a format. A row belongs to the line at which the format made it: where a format joins what several lines
 //! say, that is the last of them.

@@ -22,7 +22,7 @@ use super::{
 
 /// A format that a store brings.
 pub trait OwnFormat: Debug + Send + Sync {
-    /// What it is.
+    /// Description of this format.
     fn about(&self) -> &About;
     /// Whether a text that begins so is its own.
     fn sniff(&self, head: &Head<'_>) -> Sure;
@@ -32,7 +32,7 @@ pub trait OwnFormat: Debug + Send + Sync {
     fn rule(&self, _line: &str) -> Option<LineRule> {
         None
     }
-    /// What a text lacks to be its own, in words, as far as that is known.
+    /// Conditions that a text fails to be its own, in words, as far as they are known.
     fn lacks(&self, _head: &Head<'_>) -> Vec<String> {
         Vec::new()
     }

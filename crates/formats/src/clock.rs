@@ -104,7 +104,7 @@ impl Clock {
             return Date::constant(1970, 1, 1);
         };
         let later = seconds(time) > seconds(written.time()) + 1.0;
-        // What goes on for days ends on that of the last writing.
+        // An output that goes on for days ends on the date of the last writing.
         let days = out.hints().overrun_s.map_or(0.0, |s| ((s - 1.0) / DAY_S).ceil().max(0.0)) as i32 + i32::from(later);
         let date = written.date().checked_sub(days.days()).unwrap_or(written.date());
         out.assume(&format!("the date {date} of the file's last writing, as there is none in it (or give --start)"));

@@ -1,4 +1,4 @@
-//! What a format is in listings: its own fields, or what its description has, which is read when it is asked for.
+//! Description of a format in listings: its own fields, or those of its description, which is read on demand.
 
 use fenxi_model::Table;
 

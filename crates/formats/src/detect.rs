@@ -26,7 +26,7 @@ pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     claims
 }
 
-/// What reads a document that begins so, if it quotes an output.
+/// The format that reads a document that begins so, if it quotes an output.
 pub(crate) fn of_document(head: &Head<'_>) -> Option<&'static Format> {
     format(QUOTED).filter(|quoted| (quoted.sniff)(head) == Sure::Certain)
 }

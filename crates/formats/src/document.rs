@@ -36,7 +36,7 @@ const LONGEST_WORD: usize = 5;
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
 
-/// What programs, manual pages and patches begin with.
+/// Beginnings of programs, manual pages and patches.
 const SOURCES: &[&str] = &[
     "#!",
     "//",
@@ -81,7 +81,7 @@ const SOURCES: &[&str] = &[
     "Index: ",
     "--- a/",
 ];
-/// What markup, mail and letters begin with.
+/// Beginnings of markup, mail and letters.
 const BEGINNINGS: &[&str] = &[
     "<!--",
     "<!DOCTYPE",
@@ -101,7 +101,7 @@ const BEGINNINGS: &[&str] = &[
     "Dear ",
 ];
 
-/// What outputs begin with of tools that explain their figures in sentences.
+/// Beginnings of outputs of tools that explain their figures in sentences.
 const EXPLAIN: &[&str] = &[
     "# JMH version: ",
     "STREAM version $Revision: ",

@@ -9,11 +9,11 @@ use super::{
 /// A text that holds another one.
 type Dress = fn(&str) -> String;
 
-/// What changes nothing.
+/// Changes without effect.
 const SAME: &[(&str, Dress)] =
     &[("CR LF", |text| text.replace('\n', "\r\n")), ("a byte order mark", |text| format!("\u{feff}{text}"))];
 
-/// What adds lines that hold no figures.
+/// Additions of lines that hold no figures.
 const AROUND: &[(&str, Dress)] = &[
     ("script", |text| {
         format!(

@@ -7,7 +7,7 @@ use fenxi_model::{Micros, Rows, TableRows, Type};
 
 use super::{AnyFormat, Format, Head, Hints, Input, Out, Tally, detect, detect_all, formats, overrun};
 
-/// What reading a text gave, as text: table by table, one line a row.
+/// Result of reading a text, as text: table by table, one line a row.
 pub(crate) struct Read {
     pub(crate) text: String,
     pub(crate) tally: Tally,
@@ -201,7 +201,7 @@ fn the_corpus_is_read_without_notes() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What is wrong with the imports of the files in `folder`.
+/// Errors of the imports of the files in `folder`.
 fn corpus_folder(folder: &std::path::Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for entry in fs_err::read_dir(folder).unwrap() {

@@ -11,7 +11,7 @@ pub struct Foreign {
     pub way_out: &'static str,
 }
 
-/// What a kind of file begins with: bytes at an offset.
+/// Magic number of a kind of file: bytes at an offset.
 type Magic = (usize, &'static [u8]);
 
 /// The kinds that are known by their first bytes.
@@ -45,7 +45,7 @@ const KINDS: &[(Magic, &str, &str)] = &[
     ((0, b"PK\x05\x06"), "an empty zip archive", ""),
 ];
 
-/// What a terminal was sent by `watch`, `htop` and their like.
+/// Screens that `watch`, `htop` and their like sent to a terminal.
 const SCREENS: Foreign = Foreign {
     what: "a recording of screens, in which only what changed is drawn",
     way_out: "top -b, or the tool in a loop (while date; do free; sleep 5; done)",

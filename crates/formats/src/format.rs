@@ -1,4 +1,4 @@
-//! What a format is.
+//! Definition of a format.
 
 use fenxi_model::Table;
 
@@ -6,7 +6,7 @@ use super::{Input, Out};
 
 /// One format that can be imported.
 ///
-/// What a described one is, is in its description, which is read when it is asked for: the fields are empty then.
+/// The fields of a described one are in its description, which is read when it is asked for: they are empty then.
 pub struct Format {
     /// Its name for `import --as`; also its module's name and its fixtures' folder, with `-` for `_`.
     pub name: &'static str,

@@ -110,7 +110,7 @@ impl<'r> Input<'r> {
         &self.buffer[self.begin..self.end.min(self.begin + HEAD_BYTES)]
     }
 
-    /// What has been read and not yet given, at least [`HEAD_BYTES`] of it before the first line is
+    /// Text that has been read and not yet given, at minimum [`HEAD_BYTES`] of it before the first line is
     /// taken (less only when the input is shorter).
     pub fn head(&self) -> Cow<'_, str> {
         // Valid text is recognised faster so.

@@ -14,7 +14,7 @@ pub struct Field {
     mean_of: &'static [&'static str],
     /// The unit of its metric, where no table has it.
     metric: Option<&'static str>,
-    /// What its metric is called, where not as the column.
+    /// Name of its metric, where it is not the column's.
     name: Option<&'static str>,
     /// Its values count what happened in the interval.
     counted: bool,

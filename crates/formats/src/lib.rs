@@ -106,7 +106,7 @@ pub fn formats() -> impl Iterator<Item = &'static Format> {
 
 /// The lists of all families, each with the folder of its descriptions. Earlier ones win where two formats are equally sure.
 static FAMILIES: &[(&str, &[&Format])] = &[
-    // What it holds is of the others, which may know their lines behind a host.
+    // Its texts hold outputs of the others, which may know their lines behind a host.
     ("hosts", hosts::FORMATS),
     ("sysstat", sysstat::FORMATS),
     ("sar", sar::FORMATS),

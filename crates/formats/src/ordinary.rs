@@ -16,8 +16,8 @@ const LONGEST: u64 = 2 << 20;
 /// With fewer the test would say nothing.
 const FEWEST: usize = 500;
 
-/// What claims a text as measurements. A format that gives facts or events only keeps words as words. A wide table of numbers
-/// with a header row is one, wherever it is: machines have examples of them.
+/// Formats that claim a text as measurements. One that gives facts or events only keeps words as words. A wide table of
+/// numbers with a header row is one, wherever it is: machines have examples of them.
 fn claimed(bytes: &[u8]) -> Vec<(Sure, &'static str)> {
     let input = Input::new(bytes);
     let mut claims = detect_all(&Head { text: &input.head() });

@@ -50,7 +50,7 @@ impl Rendered<'_> {
     }
 }
 
-/// What of `expected` is not so.
+/// Lines of `expected` that do not hold.
 fn wrong(text: &str, expected: &str) -> Vec<String> {
     let input = Input::new(text.as_bytes());
     let format = Formats::default().detect(&Head { text: &input.head() });

@@ -7,10 +7,10 @@ use fenxi_model::Micros;
 
 /// The page with a row for each output, which links to its text.
 const PAGE: &str = "docs/outputs.md";
-/// What the link of a row begins with.
+/// Beginning of the link of a row.
 const FOLDER: &str = "../crates/formats/fixtures/printed/";
 
-/// What an output gives, as the cells of its row: its format, rows by table, those since boot, and notes.
+/// Result of an output, as the cells of its row: its format, rows by table, those since boot, and notes.
 fn cells(bytes: &[u8]) -> String {
     let head = Input::new(bytes).head().into_owned();
     let Some(format) = detect(&Head { text: &head }) else { return "none | | | ".to_owned() };

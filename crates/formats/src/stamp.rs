@@ -265,7 +265,7 @@ fn words(text: &str) -> Option<(When<'_>, &str)> {
 
 fn time_of_day(text: &str) -> Option<(When<'static>, &str)> {
     let (time, rest) = clock_time(text)?;
-    // What goes on in another way is no time (an address, a device number).
+    // Text that goes on in another way is no time (an address, a device number).
     let ends = rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace() || opens(c) || closes(c));
     ends.then_some((When::Time(time), rest))
 }

@@ -1,4 +1,4 @@
-//! What one input gave: rows by table, times, notes, hosts.
+//! Counts and facts of one input: rows by table, times, notes, hosts.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What tools send to a terminal besides text: colours, titles, and moves of the cursor; and what shells and their like say around
-//! an output.
+//! Sequences that tools send to a terminal besides text: colours, titles, and moves of the cursor; and lines of
+//! shells and their like around an output.
 
 /// Begins each of them.
 pub(crate) const ESCAPE: u8 = 0x1b;
@@ -21,7 +21,7 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-/// What follows a sequence; `text` follows its escape character.
+/// The text after a sequence; `text` follows its escape character.
 fn behind(text: &str) -> &str {
     let mut chars = text.chars();
     match chars.next() {
@@ -65,7 +65,7 @@ pub(crate) fn is_screens(head: &[u8]) -> bool {
     places >= PLACES
 }
 
-/// What `script`, `sudo`, `nohup`, `ssh` and shells say around an output: what a line begins with, and with what it ends.
+/// Lines of `script`, `sudo`, `nohup`, `ssh` and shells around an output: beginning and end of each.
 const AROUND: &[(&[u8], &[u8])] = &[
     (b"Script started on ", b""),
     (b"Script started, ", b""),

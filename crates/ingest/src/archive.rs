@@ -66,7 +66,7 @@ enum Kind {
 
 /// Magic bytes of archives.
 const HEAD: usize = 512;
-/// What a zip archive begins with, and what a tar archive has at byte 257.
+/// The bytes that a zip archive begins with, and those of a tar archive at byte 257.
 const ZIP: &[u8] = b"PK\x03\x04";
 const TAR: &[u8] = b"ustar";
 /// How deep archives within archives are unpacked; one that is deeper is an input as it is.
@@ -118,7 +118,7 @@ fn kind(path: &Path) -> io::Result<Option<Kind>> {
         let is_document = DOCUMENTS.iter().any(|name| first.starts_with(name));
         return Ok((!is_document).then_some(Kind::Zip));
     }
-    // What begins like something packed and is not is for the importer to complain of.
+    // The importer reports an input that begins like something packed and is not.
     let Ok((_, mut reader)) = unpacked(io::Cursor::new(head[..n].to_vec()).chain(file)) else { return Ok(None) };
     let mut head = [0; HEAD];
     let n = read_full(&mut reader, &mut head).unwrap_or(0);
@@ -194,7 +194,7 @@ impl Unpacking<'_, '_> {
         let mut archive = tar::Archive::new(Metered { inner: reader, left: &left });
         let mut entries = archive.entries()?;
         loop {
-            // What is read between two members are headers, which are held in memory.
+            // Bytes between two members are headers, which are held in memory.
             left.set(HEADERS);
             let Some(entry) = entries.next() else { return Ok(()) };
             let mut entry = entry?;
@@ -454,7 +454,7 @@ mod tests {
         let expected = ["middle.zip/inner.tar/top.txt 3", "middle.zip/cut.zip 60"].map(str::to_owned);
         let document = format!("middle.zip/report.docx {}", report.len());
         assert_eq!(names(&outer), [&expected[..], &[document, "plain 3".to_owned()]].concat());
-        // What is deeper stays as it is.
+        // Deeper archives stay as they are.
         let deeper = tar_of(&[("outer.tar", &outer)]);
         assert_eq!(names(&deeper)[0], format!("outer.tar/middle.zip/inner.tar {}", inner.len()));
         // All of them share the budget.
@@ -472,7 +472,7 @@ mod tests {
         assert!(found(&outer, enough()).is_ok());
         let error = found(&outer, UnpackBudget { growth, ..enough() }).unwrap_err();
         assert_eq!(error.to_string(), "it unpacks to more than is accepted");
-        // What is packed as usual is unpacked.
+        // An archive that is packed as usual is unpacked.
         let log: String = (0..20_000).map(|i| format!("line {} of a log\n", i * 7919 % 10_007)).collect();
         let plain = tar_of(&[("log.zip", &zip_of(&[("log", log.as_bytes())]))]);
         assert_eq!(found(&plain, UnpackBudget { growth, ..enough() }).unwrap().unwrap().len(), 1);

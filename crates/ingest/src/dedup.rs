@@ -167,7 +167,7 @@ mod tests {
             duplicates(&sources, limits).into_iter().collect::<Vec<_>>()
         };
         assert_eq!(found(u64::MAX, true), [(1, 0), (2, 0)]);
-        // What is too long is not read to its end, and nothing when it is to end.
+        // A file that is too long is not read to its end, and none is when the search is to end.
         assert_eq!((found(60_000, true), found(u64::MAX, false)), (vec![], vec![]));
     }
 }

@@ -36,7 +36,7 @@ pub enum ImportError {
     Forced {
         /// The input.
         name: String,
-        /// What it is.
+        /// Kind of the input.
         foreign: Foreign,
         /// The format that was named.
         format: &'static str,
@@ -57,7 +57,7 @@ pub enum ImportError {
     Store(#[from] StoreError),
 }
 
-/// What an input is that is no text, and the way out.
+/// A sentence with the kind of an input that is no text, and the way out.
 pub(crate) fn says(name: &str, foreign: &Foreign) -> String {
     match foreign.way_out {
         "" => format!("{name} is {}", foreign.what),

@@ -13,7 +13,7 @@ use crate::{
     unpack::Packing,
 };
 
-// What is short is probed as a whole.
+// Short inputs are probed as a whole.
 const _: () = assert!(SHORT <= HEAD_BYTES);
 
 /// Neighbours that are read into the same rows.
@@ -50,7 +50,7 @@ impl Group {
         (several || !self.lacks_host) && self.inputs.iter().all(|input| input.as_ref().is_some_and(is_shipped))
     }
 
-    /// What the next group is gathered into, with capacity for as many rows as this one has.
+    /// Buffer of the next group, with capacity for as many rows as this one has.
     pub(crate) fn next_gathered(&self) -> Gathered {
         let mut next = Gathered::default();
         for (rows, since_boot) in &self.rows {

@@ -55,7 +55,7 @@ fn roots(sources: &[Source]) -> Vec<(String, String)> {
 
 /// The one word that the file is, if it can be the name of a host.
 fn name_in(content: &Content) -> Option<String> {
-    // What standard input gives is gone then.
+    // Data of standard input would be gone then.
     if matches!(content, Content::Stdin(_)) {
         return None;
     }

@@ -66,7 +66,7 @@ pub fn expand(source: Source, budget: &mut UnpackBudget<'_>) -> io::Result<Vec<S
 /// The members of an input that is an archive, each with `within` before its name; else the input itself.
 fn unpacked_members(source: Source, within: &str, budget: &mut UnpackBudget<'_>) -> io::Result<Vec<Source>> {
     let Content::File(path) = &source.content else { return Ok(vec![source]) };
-    // What a pipe has given is gone.
+    // Bytes that a pipe has given are gone.
     if !path.is_file() {
         return Ok(vec![source]);
     }

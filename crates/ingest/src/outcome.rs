@@ -1,4 +1,4 @@
-//! What an import gave, as its caller gets it.
+//! Results of an import, as its caller gets them.
 
 use fenxi_formats::{Foreign, Tally};
 use fenxi_model::RunId;

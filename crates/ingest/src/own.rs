@@ -38,7 +38,7 @@ pub enum Programs {
     Run {
         /// Whether the user has asked to stop.
         stopped: Arc<dyn Fn() -> bool + Send + Sync>,
-        /// What they may use.
+        /// Limits of their resources.
         limits: Limits,
     },
     /// They may not: the text to read comes from somebody else.

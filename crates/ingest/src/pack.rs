@@ -109,7 +109,7 @@ impl Pack {
 
 /// A file of short inputs that is written.
 pub(crate) struct Packed {
-    /// What the manifest has to know of it.
+    /// Entry for the manifest.
     pub(crate) file: FileEntry,
     /// The byte at which each frame begins.
     begins: Vec<u64>,

@@ -5,11 +5,11 @@ use fenxi_store::IMPORT;
 
 use crate::error::says;
 
-/// What an input was recognised as; neither of a text in an unknown format.
+/// Format or kind that an input was recognised as; neither of a text in an unknown format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recognised {
     pub(crate) format: Option<AnyFormat>,
-    /// What it is, where it is no text.
+    /// Kind of file, where it is no text.
     pub(crate) foreign: Option<Foreign>,
 }
 

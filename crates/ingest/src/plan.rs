@@ -1,4 +1,4 @@
-//! What to import and how to read it, as the caller asks; read by all threads of the import.
+//! Inputs of an import and how to read them, as the caller asks; read by all threads of the import.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -100,7 +100,7 @@ impl Plan {
         shared.contains(ending).then(|| stem.to_owned())
     }
 
-    /// What an input is read as.
+    /// Format of an input, or its kind where it is no text.
     pub(crate) fn recognise(&self, input: &Input<'_>) -> Recognised {
         match foreign(input.head_bytes()) {
             Some(foreign) => Recognised { format: None, foreign: Some(foreign) },
@@ -112,7 +112,7 @@ impl Plan {
         }
     }
 
-    /// What is known about `source` besides its content; `default_host` is that of all inputs together.
+    /// Hints about `source` besides its content; `default_host` is that of all inputs together.
     pub(crate) fn hints(&self, source: &Source, default_host: &str) -> Hints {
         Hints {
             file: source.name.clone(),

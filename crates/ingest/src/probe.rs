@@ -41,12 +41,12 @@ pub(crate) fn max_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// What was recognised at the beginning of an input.
+/// Result of recognising the beginning of an input.
 pub(crate) struct Probe {
     /// The BLAKE3 of the beginning.
     pub(crate) head: blake3::Hash,
     pub(crate) recognised: Recognised,
-    /// What reading the beginning gave, where that was done to learn hosts.
+    /// Tally of reading the beginning, where that was done to learn hosts.
     survey: Option<Tally>,
     /// Whether the beginning is all of it.
     is_whole: bool,
@@ -72,7 +72,7 @@ impl Probe {
         read.into_iter().flatten().chain(named)
     }
 
-    /// What reading all of the input gave, where the probe did that.
+    /// Tally of reading all of the input, where the probe did that.
     pub(crate) fn whole_survey(&self) -> Option<&Tally> {
         self.survey.as_ref().filter(|_| self.is_whole)
     }
@@ -125,7 +125,7 @@ fn probe_and_read(
     }
     let hints = Hints { overrun_s: Some(0.0), ..plan.hints(source, UNKNOWN_HOST) };
     let read_as = ReadAs { recognised, hints, assumed_host: plan.assumed_host(source, UNKNOWN_HOST) };
-    // What is short is its own beginning.
+    // A short input is its own beginning.
     let content = SmallContent { digest: (input.head_bytes() == &*bytes).then_some(head), bytes };
     let (small, gathered) = read_small(read_as, (&mut input, content), gathered, &mut group.rows);
     group.lacks_host |= plan.host.is_none() && source.host.is_none() && !small.tally.names_host_first;
@@ -184,7 +184,7 @@ impl State {
     }
 }
 
-/// What became of a group.
+/// State of a group.
 enum GroupState {
     Awaited,
     /// None when its rows were not gathered.
@@ -232,7 +232,7 @@ impl<'p> Probing<'p> {
     pub(crate) fn settled(&self, turn: usize, watch: &mut Watch<'_>, (name, rows): (&str, u64)) -> Option<Group> {
         let mut state = self.state();
         while !state.is_decided(turn) && state.running > 0 {
-            // What is to come may decide it: no thread waits for capacity then.
+            // Inputs to come may decide it: no thread waits for capacity then.
             state.is_taking = matches!(state.groups.get(turn), Some(GroupState::Awaited));
             self.changed.notify_all();
             state = self.changed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;

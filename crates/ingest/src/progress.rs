@@ -18,7 +18,7 @@ pub struct Progress<'a> {
 /// The caller of an import, who is shown how far it is and gives false to end it.
 pub(crate) type Watch<'a> = dyn FnMut(Progress<'_>) -> bool + 'a;
 
-/// What the threads of an import share.
+/// State that the threads of an import share.
 #[derive(Debug, Default)]
 pub(crate) struct SharedProgress {
     /// Bytes read so far, as they lie there.

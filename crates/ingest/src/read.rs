@@ -157,7 +157,7 @@ impl Parser<'_> {
     ) -> (Recognised, Tally) {
         let Parser { plan, shared, rows, .. } = self;
         let mut input = Input::new(WatchedInput { feed, shared, watch: self.watch, name: &source.name, rows });
-        // What begins as it did when it was probed is what it was then.
+        // An input that begins as it did when it was probed is recognised as it was then.
         let probe = probe.filter(|probe| probe.head == blake3::hash(input.head_bytes()));
         let recognised = probe.map_or_else(|| plan.recognise(&input), |probe| probe.recognised.clone());
         let mut hints = plan.hints(source, default_host);

@@ -146,7 +146,7 @@ fn keep_as_it_is(
         let mut reader = Bounded { inner: packing.unpack(&mut tee)?, shared };
         pump(&mut reader, to, |_| Ok(()))?
     };
-    // What follows the packed data, or a damaged part of it, belongs to the input too.
+    // Bytes after the packed data, or after a damaged part of it, belong to the input too.
     io::copy(&mut tee, &mut io::sink())?;
     match tee.error {
         Some(error) => Err(StoreError::Io { source: error }),
@@ -215,7 +215,7 @@ impl Chunks {
 }
 
 impl Feed {
-    /// What comes in chunks from a thread, until it ends or `shared` asks for it.
+    /// Input that comes in chunks from a thread, until it ends or `shared` asks for it.
     pub(crate) fn new(receiver: Receiver<io::Result<Arc<Vec<u8>>>>, shared: Arc<SharedProgress>) -> Feed {
         Feed { receiver: Some(receiver), current: Arc::default(), at: 0, shared }
     }

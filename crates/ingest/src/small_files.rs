@@ -23,7 +23,7 @@ use crate::{
 /// Groups of neighbours that a thread may be ahead.
 const AHEAD: usize = 2;
 
-/// What all threads read.
+/// Data that all threads read.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'p> {
     pub(crate) plan: &'p Plan,

@@ -239,7 +239,7 @@ fn an_archive_is_imported_like_a_directory() {
     let expected = [("results.tar/host/mpstat.log", Some("mpstat")), ("results.tar/host/vmstat.log", Some("vmstat"))];
     assert_eq!(names, expected);
     assert_eq!(run.inputs.len(), 2);
-    // What is kept is read again, without the archive.
+    // Kept inputs are read again, without the archive.
     let again = kept(&place.store, &place.store.run(&run.id).unwrap()).unwrap();
     assert_eq!(again.len(), 2);
 }

@@ -82,7 +82,7 @@ impl<'p> Writer<'p> {
         host.clone_into(&mut self.default_host);
     }
 
-    /// What became of the inputs so far, in their order.
+    /// Results of the inputs so far, in their order.
     pub(crate) fn inputs(&self) -> &[Imported] {
         &self.inputs
     }

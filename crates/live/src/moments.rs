@@ -39,7 +39,7 @@ impl Moments {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         for (part, table) in parts.iter().enumerate() {
-            // What has no time belongs to whatever is at hand.
+            // Rows without a time belong to whatever is at hand.
             let moment = |row| table.micros(row, T).map_or(i64::MIN, |t| t.0);
             order.extend((0..table.n_rows()).map(|row| (moment(row), part, row)));
         }

@@ -98,7 +98,7 @@ struct Line {
     command: String,
 }
 
-/// What is to be known of a line besides its figures.
+/// Properties of a line besides its figures.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     begun: bool,
@@ -327,7 +327,7 @@ impl Pstime {
 fn process_line(rows: RowsOf<'_, process::Schema>, row: usize, dt: f64) -> Line {
     let seconds = |place| rows.f64(row, place).map(|pct| pct * dt / 100.0);
     let comm = rows.str(row, process::comm).unwrap_or("-");
-    // What has no command line is a thread of the kernel, or ended before it could be read.
+    // A process without a command line is a thread of the kernel, or ended before it could be read.
     let command = rows.str(row, process::command).map_or_else(|| comm.to_owned(), str::to_owned);
     Line {
         pid: rows.i64(row, process::pid),

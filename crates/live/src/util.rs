@@ -67,23 +67,23 @@ impl Accounts {
         }
     }
 
-    /// What the clock tick saw running. Kernels that have no column for interrupts have them in sys.
+    /// CPU time that the clock tick saw running. Kernels that have no column for interrupts have them in sys.
     fn ticks(&self) -> Option<f64> {
         Some(self.usr? + self.sys? + self.irq.unwrap_or(0.0))
     }
 
-    /// What was neither idle nor stolen, of `n_cpus` CPU seconds per second.
+    /// CPU time neither idle nor stolen, of `n_cpus` CPU seconds per second.
     fn awake(&self, capacity: f64) -> Option<f64> {
         Some((capacity - self.idle? - self.steal.unwrap_or(0.0)).max(0.0))
     }
 
-    /// What ran and was not seen by the clock tick; below zero when the tick charged too much.
+    /// CPU time that the clock tick did not see running; below zero when the tick charged too much.
     fn hidden(&self) -> Option<f64> {
         Some(self.run? - self.ticks()?)
     }
 }
 
-/// What all intervals came to.
+/// Sums over all intervals.
 #[derive(Debug, Default)]
 struct Totals {
     n: u64,

@@ -1,7 +1,7 @@
 //! A workload like a load that was seen: its statements per transaction, and their rows, over one table that it brings.
 //!
-//! What a statement does to the original tables is not known from counts; a fitted one reads or updates as many rows of one table. What
-//! is left out by that is listed with the workload.
+//! The effect of a statement on the original tables is not known from counts; a fitted one reads or updates as many
+//! rows of one table. Omissions are listed with the workload.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub struct SeenStatement {
     pub rows_per_s: Option<f64>,
 }
 
-/// What a run shows of a load. What is not known is None.
+/// Properties of a load that a run shows. None where they are not known.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Statements of clients.
@@ -51,11 +51,11 @@ pub struct Knob {
 pub struct Fitted {
     /// The text of its file.
     pub toml: String,
-    /// What could not be fitted.
+    /// Properties of the load that could not be fitted.
     pub missing: Vec<String>,
 }
 
-/// What a statement does.
+/// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
     Read,
@@ -106,7 +106,7 @@ impl Seen {
         self.statements.iter().filter(|seen| wanted.contains(&does(&seen.text))).map(of).sum()
     }
 
-    /// What is compared, each for a transaction.
+    /// Figures that are compared, each for a transaction.
     pub fn knobs(&self) -> Vec<Knob> {
         let per = |sum: f64| (self.transactions_per_s > 0.0).then(|| sum / self.transactions_per_s);
         let knob = |name, value| Knob { name, value };
@@ -182,7 +182,7 @@ impl Seen {
         Some(Fitted { toml, missing })
     }
 
-    /// What is known to differ.
+    /// Known differences from the load.
     fn missing(&self, steps: &[Step], is_mixed: bool) -> Vec<String> {
         let mut missing = vec![
             "tables: all rows are those of one table, each as likely; the size of the tables, their indexes and hot rows are not known"

@@ -13,15 +13,15 @@ use crate::{
 pub struct Check {
     /// The sender.
     pub from: Side,
-    /// What was checked.
+    /// The part of the home that was checked.
     pub scope: Scope,
-    /// What differs; deletions first.
+    /// Paths that differ; deletions first.
     pub items: Vec<Item>,
     /// rsync's totals and messages, and messages about the lists.
     pub report: Report,
     /// Whether contents were compared.
     pub(crate) with_hash: bool,
-    /// What is the same, if it was asked for.
+    /// Paths that are the same, if they were asked for.
     pub(crate) same: BTreeMap<Vec<u8>, Entry>,
     pub(crate) history: History,
 }

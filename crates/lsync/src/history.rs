@@ -1,4 +1,4 @@
-//! What both homes had in common: the list after the last sync, and the plans of syncs since that did not come to their end.
+//! Common states of both homes: the list after the last sync, and the plans of syncs since that did not complete.
 //!
 //! Both files hold records that end in NUL, as names may have any other byte: `#` and a head in JSON, then an entry a path. The list is
 //! the same file in both homes.
@@ -37,7 +37,7 @@ impl Record {
     }
 }
 
-/// What is known of both homes.
+/// The known history of both homes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     /// None where there was no sync, or the other home has another list: one of the homes is that of before, and nothing is common.

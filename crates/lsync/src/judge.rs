@@ -96,7 +96,7 @@ impl Item {
         Item { path, sender, receiver, verdict }
     }
 
-    /// What was done to it.
+    /// The kind of its change.
     pub fn change(&self) -> &'static str {
         match (self.verdict, self.sender.is_some(), self.receiver.is_some()) {
             (Verdict::Conflict, true, true) => "conflict: both changed",
@@ -113,18 +113,18 @@ impl Item {
         self.sender.is_none()
     }
 
-    /// What is sent or deleted.
+    /// The entry that is sent or deleted.
     pub fn entry(&self) -> Option<&Entry> {
         self.sender.as_ref().or(self.receiver.as_ref())
     }
 }
 
-/// What a sync is going to do, and what it leaves alone.
+/// Actions of a sync, and the items that it leaves alone.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// What is deleted at the receiver.
+    /// Items to delete at the receiver.
     pub deletions: Vec<Item>,
-    /// What is sent.
+    /// Items to send.
     pub transfers: Vec<Item>,
     /// Newer work of the receiver, and what is in its place or below it.
     pub left: Vec<Item>,

@@ -26,7 +26,7 @@ const STATE: &str = ".lsync";
 /// The folder of replaced and deleted files in a home, one in it for each sync.
 pub const TRASH: &str = ".lsync-trash";
 
-/// What went wrong.
+/// An error of lsync.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration, or the command line, is wrong.

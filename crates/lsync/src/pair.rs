@@ -33,7 +33,7 @@ impl Side {
     }
 }
 
-/// What the file may say.
+/// Settings that the file may have.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Config {

@@ -30,7 +30,7 @@ pub(crate) struct Rsync {
     with_hash: bool,
 }
 
-/// What it reports.
+/// The report of a run of rsync.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Whether all was done.
@@ -145,7 +145,7 @@ fn lines(mut errors: impl Read) -> Vec<String> {
     String::from_utf8_lossy(&bytes).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// What rsync reports of a path.
+/// The report of rsync on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Below the home; the home itself is empty.

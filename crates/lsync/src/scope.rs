@@ -1,4 +1,4 @@
-//! What of the home is synced: all of it, by the user's rules, or a directory below it.
+//! The part of the home that is synced: all of it, by the user's rules, or a directory below it.
 
 use std::{
     ffi::{OsStr, OsString},

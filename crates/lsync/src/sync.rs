@@ -50,7 +50,7 @@ impl Pair {
             record.states = items.map(|item| (item.path.clone(), item.sender.clone())).collect();
             write(&[&plans[..], &[record.clone()]].concat(), &self.home.join(self.state("plan")))?;
         }
-        // What is deleted comes last: nothing is lost as long as it is there.
+        // Deletions come last: nothing is lost as long as the files are there.
         let sent = plan.transfers.iter().map(|item| item.path.as_slice()).collect();
         for (paths, missing) in [(sent, "--ignore-missing-args"), (deleted(plan), "--delete-missing-args")] {
             if paths.is_empty() {
@@ -105,11 +105,11 @@ impl Pair {
         })?)
     }
 
-    /// What was common before and is not known to be otherwise, and what is the same now.
+    /// States that were common before and are not known to have changed, and those that are the same now.
     fn common(&self, after: &Check) -> States {
         let differs: BTreeSet<&[u8]> = after.items.iter().map(|item| item.path.as_slice()).collect();
         let before = after.history.list.as_ref().map(|list| &list.states);
-        // What a check does not see is excluded by a rule, unreadable, or deleted on both sides.
+        // A path that a check does not see is excluded by a rule, unreadable, or deleted on both sides.
         let is_there = |path: &[u8]| fs::symlink_metadata(self.home.join(OsStr::from_bytes(path))).is_ok();
         let stays =
             |path: &[u8]| !after.scope.has(path) || differs.contains(path) || !after.report.is_whole || is_there(path);

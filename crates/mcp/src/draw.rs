@@ -3,7 +3,7 @@
 /// A colour: red, green, blue.
 pub(crate) type Colour = [u8; 3];
 
-/// What a picture is made of, drawn in this order; coordinates are pixels from the upper left corner.
+/// A part of a picture; parts are drawn in their order. Coordinates are pixels from the upper left corner.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// A filled rectangle.

@@ -29,13 +29,13 @@ pub(crate) struct Message {
     pub params: Value,
 }
 
-/// What a line held.
+/// The content of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     Message(Message),
     /// An answer to a request of ours, of which there are none, or an empty line.
     Nothing,
-    /// What to say about a line that is no message.
+    /// The error to answer to a line that is no message.
     Wrong(Value),
     /// The client has closed its end.
     End,

@@ -64,7 +64,7 @@ impl Panel {
         }
     }
 
-    /// What a model reads: the question, what its columns mean, and rows, or for each series figures and the mean of every bin.
+    /// The value for a model: question, meanings of columns, and rows, or for each series figures and every bin's mean.
     pub(crate) fn told(&self) -> Value {
         let mut out = Map::new();
         for (key, name) in

@@ -66,7 +66,7 @@ const PAGES: &[Page] = &[
     },
 ];
 
-/// What `resources/templates/list` answers.
+/// The answer to `resources/templates/list`.
 pub(crate) fn templates() -> Vec<Value> {
     let one = |page: &Page| {
         json!({ "uriTemplate": format!("{SCHEME}{}{}", page.path, page.template), "name": page.title, "description": page.about,
@@ -75,7 +75,7 @@ pub(crate) fn templates() -> Vec<Value> {
     PAGES.iter().map(one).collect()
 }
 
-/// What `resources/list` answers: the list of runs, and the latest of them.
+/// The answer to `resources/list`: the list of runs, and the latest of them.
 pub(crate) fn list(context: &Context<'_>) -> Result<Value, ApiError> {
     let runs = json_of(context, "/api/v1/runs", &Query::default().with("limit", LISTED))?;
     let resource = |uri: String, name: &Value, about: &str| json!({ "uri": uri, "name": name, "description": about, "mimeType": "application/json" });
@@ -92,7 +92,7 @@ pub(crate) fn list(context: &Context<'_>) -> Result<Value, ApiError> {
     Ok(json!({ "resources": all }))
 }
 
-/// What `resources/read` answers.
+/// The answer to `resources/read`.
 pub(crate) fn read(context: &Context<'_>, uri: &str, most: usize) -> Result<Value, ApiError> {
     let address = uri.strip_prefix(SCHEME).unwrap_or(uri).split('#').next().unwrap_or_default();
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
@@ -118,7 +118,7 @@ pub(crate) fn read(context: &Context<'_>, uri: &str, most: usize) -> Result<Valu
 
 fn part<'a>(context: &Context<'_>, path: &'a str, query: &Query) -> Result<(&'a str, Value), ApiError> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    // What a page has besides, how it is shown, is nothing to the API.
+    // Other parameters of a page, on how it is shown, are unknown to the API.
     let known = ENDPOINTS.iter().find(|e| e.path == path).map(|e| e.params).unwrap_or_default();
     let has = |name: &str| known.iter().any(|p| p.name == name || (p.name.ends_with('.') && name.starts_with(p.name)));
     let pairs = query.pairs().filter(|(name, _)| has(name)).map(|(n, v)| (n.to_owned(), v.to_owned()));

@@ -75,7 +75,7 @@ pub fn serve(settings: &Settings, mut input: impl BufRead, output: impl Write + 
     })
 }
 
-/// What threads share.
+/// State shared by the threads.
 struct Desk<'a, W> {
     settings: &'a Settings,
     output: Mutex<W>,
@@ -83,7 +83,7 @@ struct Desk<'a, W> {
     changed: Condvar,
 }
 
-/// What is being done.
+/// Work in progress.
 #[derive(Default)]
 struct At {
     job: Option<Job>,
@@ -242,7 +242,7 @@ impl<W: Write + Send> Desk<'_, W> {
                 none.insert(Engine::on_demand(&settings.store, &options).map_err(ApiError::from)?)
             }
         };
-        // What interrupts from here on means this request.
+        // Interrupts from here on are for this request.
         engine.interrupt().renew();
         let is_cancelled = self.at().job.as_mut().is_some_and(|job| {
             job.interrupt = Some(engine.interrupt());

@@ -1,10 +1,10 @@
-//! What a tool gives back: text or a picture, or why there is neither.
+//! Output of a tool: text or a picture, or why there is neither.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use fenxi_api::ApiError;
 use serde_json::{Value, json};
 
-/// What a tool gives back.
+/// Output of a tool.
 #[derive(Clone, Debug)]
 pub(crate) enum ToolOutput {
     /// JSON as text.

@@ -17,7 +17,7 @@ pub(crate) struct Tool {
     params: &'static [&'static str],
     /// Parameters that the endpoint does not have: name, meaning.
     own: &'static [(&'static str, &'static str)],
-    /// What is asked where nothing is given.
+    /// Parameters used where none is given: name, value.
     unless: &'static [(&'static str, &'static str)],
     tell: fn(&Context<'_>, &Query) -> Result<ToolOutput, ApiError>,
 }
@@ -155,7 +155,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// What `tools/list` answers.
+/// The answer to `tools/list`.
 pub(crate) fn list() -> Vec<Value> {
     let one = |tool: &Tool| {
         json!({

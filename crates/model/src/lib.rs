@@ -1,4 +1,4 @@
-//! What a run is made of: tables and columns with their units and meaning ([`catalog`]), the rows
+//! The parts of a run: tables and columns with their units and meaning ([`catalog`]), the rows
 //! that sources yield ([`Rows`]), time ([`Micros`]) and the names of runs ([`RunId`], [`Selector`]).
 //!
 //! Nothing here reads a file, a clock or the network.

@@ -301,7 +301,7 @@ fn lines(shape: &str) -> Vec<(String, String)> {
     all
 }
 
-/// What became of the ways to each relation.
+/// Changes of the access methods of each relation.
 fn accesses(old: &[(String, String)], new: &[(String, String)]) -> Vec<String> {
     let mut told = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
@@ -319,7 +319,7 @@ fn accesses(old: &[(String, String)], new: &[(String, String)]) -> Vec<String> {
     told
 }
 
-/// What is in one list and not in the other.
+/// Items of only one of the lists; None where there are none.
 fn changed(had: &[String], has: &[String]) -> Option<String> {
     let without = |all: &[String], others: &[String]| {
         let mut left = others.to_vec();

@@ -1,7 +1,7 @@
 //! Command lines and settings without the passwords in them: whatever was given to a program as a URL, as `key=value`, as
 //! an option or in a statement may be read in the list of processes, but a run is kept and passed on.
 //!
-//! What is hidden is `***`. Rather a harmless word is hidden than a password shown.
+//! Hidden text is `***`. Rather a harmless word is hidden than a password shown.
 
 use std::borrow::Cow;
 

@@ -7,7 +7,7 @@ mod hidden;
 
 pub use hidden::{Quotes, hidden, hidden_of};
 
-/// What a literal is replaced with.
+/// The replacement of a literal.
 const VALUE: char = '?';
 
 /// The digest of a statement whose normal form is `form`: 16 hexadecimal digits of FNV-1a, 64 bit, over its bytes.

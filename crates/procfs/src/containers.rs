@@ -185,7 +185,7 @@ fn id_of(path: &str) -> Option<&str> {
     })
 }
 
-/// What labels or annotations of Kubernetes' runtimes say.
+/// The container, by labels or annotations of Kubernetes' runtimes.
 fn of_labels(labels: &Value) -> Container {
     let first = |names: &[&str]| names.iter().find_map(|name| text(&labels[*name]));
     Container {

@@ -117,7 +117,7 @@ fn only_regular(file: impl AsFd) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what} and no regular file")))
 }
 
-/// What is open.
+/// The type of an open file.
 ///
 /// # Errors
 /// The kernel's error.
@@ -155,10 +155,10 @@ pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(CWD, path, CAREFUL | OFlags::DIRECTORY, Mode::empty())?)
 }
 
-/// What is at `path`, without opening it.
+/// An `O_PATH` descriptor of `path`, without opening it.
 ///
 /// # Errors
-/// When nothing is, or it may not be looked at.
+/// When there is none, or it may not be looked at.
 pub fn place(path: &Path, last: Last) -> io::Result<OwnedFd> {
     let flags = if last == Last::Itself { PLACE | OFlags::NOFOLLOW } else { PLACE };
     Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
@@ -275,7 +275,7 @@ mod tests {
 
     use super::*;
 
-    /// What both ways say of a path: the content, or the kind of the error.
+    /// The result of both ways for a path: the content, or the kind of the error.
     fn both(folder: &Path, path: &str) -> Result<String, io::ErrorKind> {
         let root = rustix::fs::open(folder, PLACE, Mode::empty()).unwrap();
         let content = |place: io::Result<OwnedFd>| -> Result<String, io::ErrorKind> {

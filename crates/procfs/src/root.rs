@@ -173,10 +173,10 @@ impl Root {
         reading::target_of(&self.place(absolute, Last::Itself).ok()?).ok()
     }
 
-    /// What is at a path, without opening it.
+    /// An `O_PATH` descriptor of a path, without opening it.
     ///
     /// # Errors
-    /// When nothing is.
+    /// When there is none.
     pub fn place(&self, absolute: &str, last: Last) -> io::Result<OwnedFd> {
         if self.is_live() { reading::place(&self.path(absolute), last) } else { self.below(absolute, last) }
     }

@@ -288,7 +288,7 @@ pub fn same_folder(a: &Path, b: &Path) -> bool {
 }
 
 fn postgres_setting(at: &Path, command: &[String], name: &str, resolve: &dyn Fn(&Path) -> PathBuf) -> Option<Setting> {
-    // What ALTER SYSTEM wrote comes after everything else. The data directory is where we see it already.
+    // Settings that ALTER SYSTEM wrote come after all others. The data directory is where we see it already.
     let own: &dyn Fn(&Path) -> PathBuf = &|path| if path.starts_with(at) { path.to_owned() } else { resolve(path) };
     let conf = postgres_conf(at, command);
     of_postgres(&at.join("postgresql.auto.conf"), name, own).or_else(|| of_postgres(&conf, name, own))

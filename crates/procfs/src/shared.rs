@@ -43,7 +43,7 @@ impl SharedFiles {
 #[derive(Debug)]
 struct CachedFile {
     file: ProcFile,
-    /// What the last reading gave.
+    /// Bytes of the last reading.
     bytes: Vec<u8>,
     /// The moment it was read for.
     moment: Option<i64>,

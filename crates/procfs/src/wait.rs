@@ -1,4 +1,4 @@
-//! What a thread waits for, by the function of the kernel in which it does.
+//! Waits of threads, by the function of the kernel in which they wait.
 
 use fenxi_model::words;
 

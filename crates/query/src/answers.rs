@@ -1,4 +1,4 @@
-//! What answers statements: workers of this machine (`embedded.rs`), or what another crate brings as a [`Backend`].
+//! Engines that answer statements: workers of this machine (`embedded.rs`), or a [`Backend`] of another crate.
 
 use std::{
     fmt,
@@ -20,7 +20,7 @@ use crate::{QueryError, Scope, Value};
 pub(crate) const FILES: &str = "fenxi.files";
 /// Makes what answers instead of the workers of this machine, which then only parse.
 pub trait Backend: fmt::Debug + Send + Sync {
-    /// What answers over `store`, at most `answer_bytes` for a statement; it lets `interrupt` know what stops each one.
+    /// Opens an engine over `store`, at most `answer_bytes` for a statement; it gives `interrupt` what stops each one.
     fn open(
         &self,
         workers: Workers,
@@ -93,7 +93,7 @@ pub trait Answers {
         take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
     ) -> Result<SchemaRef, QueryError>;
 
-    /// What confines the processes that answer, in words.
+    /// Confinement of the processes that answer, in words.
     ///
     /// # Errors
     /// When none can be had.
@@ -121,7 +121,7 @@ pub trait Answers {
 /// Stops the query that an engine runs, from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
-    /// What stops its statement.
+    /// Handle that stops its statement.
     stop: Arc<Mutex<Option<Box<dyn Stops>>>>,
     /// Whether it was used since the request began.
     is_set: Arc<AtomicBool>,

@@ -39,7 +39,7 @@ pub struct Series {
     pub run: String,
     /// The host, when a run has several.
     pub host: Option<String>,
-    /// What the line is: the value column, the series' value, or both when there are several of each;
+    /// Name of the line: the value column, the series' value, or both when there are several of each;
     /// the host goes before it when a run has several.
     pub name: String,
     /// Smallest value in the bin.
@@ -296,7 +296,7 @@ impl BinSql<'_> {
     }
 }
 
-/// What identifies a line, as text.
+/// SQL of the text that identifies a line.
 fn series(question: &Question) -> String {
     question.series.as_ref().map_or("''".to_owned(), |s| format!("CAST({} AS VARCHAR)", identifier(s)))
 }

@@ -10,7 +10,7 @@ CREATE OR REPLACE TABLE cost (
     run VARCHAR, source VARCHAR, samples BIGINT, cpu_s DOUBLE, elapsed_s DOUBLE, longest_s DOUBLE,
     failures BIGINT, n_rows BIGINT);";
 
-/// What makes the `cost` table of the runs in `scope`.
+/// Requests that make the `cost` table of the runs in `scope`.
 pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryError> {
     Ok([Request::Run(TABLE.to_owned()), Request::Fill { table: "cost".to_owned(), rows: rows(store, scope)? }])
 }

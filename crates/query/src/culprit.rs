@@ -1,4 +1,4 @@
-//! What a sentence names: the processes, functions, locks, files and statements that had most of something.
+//! Culprits that a sentence names: the processes, functions, locks, files and statements that had most of something.
 //!
 //! Each kind is one file in `culprits/`, written as a finding: its rows are names with their shares, the largest first, and
 //! its title precedes them. A finding asks for kinds in its header (`names: process, function`); an answer that knows

@@ -50,7 +50,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// What drops the tables that are held, unless they are of the runs of `scope`.
+    /// SQL that drops the tables that are held, unless they are of the runs of `scope`.
     fn let_go(&mut self, scope: Option<&Scope>) -> String {
         if scope == Some(&self.held_for) {
             return String::new();
@@ -126,7 +126,7 @@ impl Answers for Embedded {
         let worker = self.worker(Author::Ours, &mut kept, (scope, &[]), layout, threads)?;
         let outcome = self.hold_in(worker, &mentions, scope, runs);
         if outcome.is_err() {
-            // What it holds is not known.
+            // It is unknown which tables it holds.
             *kept = None;
         }
         outcome
@@ -190,7 +190,7 @@ impl Embedded {
         self.options.threads.unwrap_or_else(cpus).max(1)
     }
 
-    /// What the worker of a statement may use.
+    /// Permissions and limits of the worker of a statement.
     fn setup(&self, author: Author, scope: &Scope, files: &[PathBuf]) -> Result<Setup, QueryError> {
         let whole = author == Author::Ours || scope.runs.is_none();
         let (mut read_dirs, mut read_files) = (Vec::new(), files.to_vec());
@@ -296,7 +296,7 @@ impl Embedded {
         if !ddl.is_empty() {
             requests.push(Request::Run(ddl));
         }
-        // What the table holds besides, labels, may have changed since.
+        // Labels, which the table of runs holds besides, may have changed since.
         if mentions.runs {
             requests.extend(runs::fill(&self.store, scope)?);
         }

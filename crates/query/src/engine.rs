@@ -26,7 +26,7 @@ use crate::{
 const COARSE_FROM: u64 = 2_000_000;
 /// Bytes of an answer that is held in memory whole, unless another bound is set.
 const LARGEST_ANSWER: u64 = 1 << 30;
-/// What a cell takes at least once it is more than Arrow's bits.
+/// Minimum bytes of a cell once it is more than Arrow's bits.
 const CELL_BYTES: u64 = 32;
 
 /// Gives the parts of the time of the runs of a scope.
@@ -151,7 +151,7 @@ impl Engine {
         self.interrupt.clone()
     }
 
-    /// What confines the processes that answer, in words.
+    /// Confinement of the processes that answer, in words.
     ///
     /// # Errors
     /// When none can be had.
@@ -309,7 +309,7 @@ impl Engine {
     }
 }
 
-/// What a batch takes in memory, also once its cells are values of another kind.
+/// Bytes of a batch in memory, also once its cells are values of another kind.
 fn weight(columns: &[AnswerColumn], batch: &RecordBatch) -> u64 {
     let cells = (columns.len() * batch.num_rows()) as u64;
     (batch.get_array_memory_size() as u64).max(cells * CELL_BYTES)

@@ -13,17 +13,17 @@ pub enum QueryError {
     /// The engine refused the SQL.
     #[error("{}", explain(.message, .place.as_ref(), .hint.as_deref()))]
     Sql {
-        /// What is wrong.
+        /// Description of the error.
         message: String,
         /// Where, if the engine reports it.
         place: Option<Place>,
-        /// What may have been meant.
+        /// Suggested correction.
         hint: Option<String>,
     },
     /// The statement does something else than read.
     #[error("{what} is not allowed: runs are only read; use SELECT, DESCRIBE, SHOW, SUMMARIZE, PIVOT or EXPLAIN")]
     NotReadOnly {
-        /// What kind of statement it is.
+        /// Kind of the statement.
         what: String,
     },
     /// Nothing but blanks and comments.
@@ -66,7 +66,7 @@ pub enum QueryError {
         file: String,
         /// Line from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
     /// A finding's SQL or sentence is wrong.
@@ -74,7 +74,7 @@ pub enum QueryError {
     Finding {
         /// The finding's file.
         file: String,
-        /// What is wrong, with lines of that file.
+        /// The error, with lines of that file.
         source: Box<QueryError>,
     },
     /// A parameter that the question does not have, or a value of the wrong type.
@@ -82,7 +82,7 @@ pub enum QueryError {
     Parameter {
         /// The question asked.
         question: String,
-        /// What is wrong, and what there is.
+        /// Description of the error, and the known names or values.
         message: String,
     },
     /// A Parquet file of a run cannot be read.
@@ -90,7 +90,7 @@ pub enum QueryError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the error.
         message: String,
     },
     /// The store cannot be read.
@@ -232,7 +232,7 @@ impl QueryError {
 
 /// The engine's message in words, where it is JSON, as of errors that come from within: `KIND Error: MESSAGE`.
 fn in_words(raw: &str) -> Cow<'_, str> {
-    /// What is read of that JSON.
+    /// Members of that JSON that are read.
     #[derive(serde::Deserialize)]
     struct Raw {
         exception_type: String,

@@ -372,7 +372,7 @@ fn current(name: &str) -> &str {
     RENAMED.iter().find(|(before, _)| *before == name).map_or(name, |(_, now)| now)
 }
 
-/// What rows behind `key` are for; None for a key of the header.
+/// Expected outcome of rows behind `key`; None for a key of the header.
 fn expected(key: &str) -> Option<Expected> {
     match key {
         "yes" => Some(Expected::Found),

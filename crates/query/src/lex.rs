@@ -1,6 +1,6 @@
 //! Minimal SQL lexer: finds the names that a statement mentions.
 //!
-//! What may run is never decided here; the engine's own parser decides that (crate `engine`).
+//! Whether a statement may run is never decided here; the engine's own parser decides that (crate `engine`).
 
 /// One token: a name (folded to lower case unless quoted), or a character that is none.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a question shows of values as they come: the header key `live`.
+//! Series of which a question shows values as they come: the header key `live`.
 //!
 //! ```sql
 //! -- live: cpu[]: usr, sys
@@ -46,7 +46,7 @@ impl Live {
     /// Reads the value of a header's key.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the error in it.
     pub(crate) fn parse(text: &str) -> Result<Live, String> {
         let (head, columns) =
             text.split_once(':').ok_or_else(|| format!("live: `{text}` is not `table: column, column`"))?;

@@ -236,7 +236,7 @@ impl Question {
         if self.own { Author::Other } else { Author::Ours }
     }
 
-    /// What it sees of `scope`.
+    /// The runs of `scope` that it sees.
     pub(crate) fn scope(&self, scope: &Scope) -> Scope {
         if self.carried.is_empty() { scope.clone() } else { scope.within(&self.carried) }
     }

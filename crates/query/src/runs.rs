@@ -21,7 +21,7 @@ CREATE OR REPLACE VIEW runs AS SELECT run, name, kind, host,
     CAST(CAST(params AS JSON) AS MAP(VARCHAR, VARCHAR)) AS params
 FROM fenxi_runs;";
 
-/// What makes the `runs` table of the runs in `scope`.
+/// Requests that make the `runs` table of the runs in `scope`.
 pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryError> {
     let rows = rows(store, scope)?;
     Ok([Request::Run(format!("{TABLE}{VIEW}")), Request::Fill { table: "fenxi_runs".to_owned(), rows }])

@@ -1,4 +1,4 @@
-//! What is shipped: each question is one file in `questions/` and one line here, each finding one file in `findings/`,
+//! Shipped texts: each question is one file in `questions/` and one line here, each finding one file in `findings/`,
 //! each playbook one in `playbooks/`.
 
 macro_rules! shipped {

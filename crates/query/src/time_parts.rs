@@ -45,7 +45,7 @@ pub const COLUMNS: [(&str, Kind); 7] = [
     ("measured", Kind::Text),
 ];
 
-/// What makes the table of `rows`.
+/// Requests that make the table of `rows`.
 pub(crate) fn fill(rows: &[Vec<Cell>]) -> [Request; 2] {
     [Request::Run(TABLE.to_owned()), Request::Fill { table: NAME.to_owned(), rows: rows.to_vec() }]
 }

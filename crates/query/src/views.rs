@@ -134,7 +134,7 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
     Ok(format!("CREATE OR REPLACE VIEW {name} AS {};", rows(store, table, scope)?))
 }
 
-/// What selects the rows of `table` over the runs of `scope`.
+/// The statement that selects the rows of `table` over the runs of `scope`.
 pub(crate) fn rows(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
     // Before anything of a file is believed, its footer included.

@@ -1,4 +1,4 @@
-//! What is done beside sampling, by a thread of low priority: runs that have ended are sealed, old ones merged and removed.
+//! Work beside sampling, by a thread of low priority: runs that have ended are sealed, old ones merged and removed.
 
 use std::{
     sync::{
@@ -33,7 +33,7 @@ pub(crate) struct Housekeeping {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// What went wrong, for the run that is open.
+    /// Errors, for the run that is open.
     errors: Mutex<Vec<String>>,
     /// Whether only what must be done is done.
     hurry: AtomicBool,
@@ -79,7 +79,7 @@ impl Housekeeping {
         }
     }
 
-    /// What went wrong since this was last asked.
+    /// Errors since the last call.
     pub(crate) fn take_errors(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.errors())
     }

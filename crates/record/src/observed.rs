@@ -18,7 +18,7 @@ pub struct Observed {
     pub(crate) cpu: Cpu,
     /// The series that it is of, where older runs make room for it.
     pub(crate) of: Option<(Store, String)>,
-    /// What may still be sealing the runs before it; waited for when this is dropped.
+    /// The thread that may still be sealing the runs before it; waited for when this is dropped.
     pub(crate) housekeeping: Option<Housekeeping>,
 }
 

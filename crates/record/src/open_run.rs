@@ -27,7 +27,7 @@ pub(crate) struct CurrentRun {
     began: Moment,
     /// CPU seconds that were used before it.
     cpu_before: f64,
-    /// What writing rows cost.
+    /// Cost of writing rows.
     cost: SourceCost,
     ticks: u64,
     missed: u64,
@@ -167,7 +167,7 @@ pub(crate) struct Ending {
     pub(crate) beside_work: bool,
     /// Its named parts.
     pub(crate) windows: Vec<Window>,
-    /// What triggers cost.
+    /// Cost of triggers.
     pub(crate) cost: Option<SourceCost>,
 }
 

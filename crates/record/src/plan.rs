@@ -1,4 +1,4 @@
-//! What a recording is asked for.
+//! The plan of a recording.
 
 use std::{collections::BTreeMap, ffi::OsString, os::fd::OwnedFd, sync::Arc};
 

@@ -32,9 +32,9 @@ pub(crate) struct Recording<T: Time> {
     pub(crate) rows: Rows,
     /// The run that rows go to.
     pub(crate) current: CurrentRun,
-    /// What is done beside sampling where runs follow one another.
+    /// Work beside sampling where runs follow one another.
     pub(crate) housekeeping: Option<Housekeeping>,
-    /// What is looked for.
+    /// Triggers to watch for.
     pub(crate) armed: Option<Armed>,
     pub(crate) command: Option<Running>,
     /// When the command is looked at between two ticks; None where nothing can.
@@ -220,7 +220,7 @@ impl<T: Time> Recording<T> {
                 }
                 false
             }
-            // What has no end and no command is asked to begin anew, as services are.
+            // A recording without an end or a command is asked to begin anew, as services are.
             None if signal == Signal::HUP && self.plan.roll.is_some() => {
                 self.reload = true;
                 true
@@ -330,7 +330,7 @@ impl<T: Time> Recording<T> {
 
     /// The last facts and the command's results; the run is not sealed yet.
     pub(crate) fn end(mut self) -> Observed {
-        // What is merged beside is left as it was, so that the end is quick.
+        // Runs that are being merged are left as they were, so that the end is quick.
         self.housekeeping.iter().for_each(Housekeeping::hurry);
         let t = self.time_at(self.time.monotonic());
         self.sampler.sample_facts(&self.time, t, &mut self.rows);

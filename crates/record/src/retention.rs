@@ -34,7 +34,7 @@ pub fn apply_retention(
     now: Micros,
     hurry: &AtomicBool,
 ) -> Result<(), StoreError> {
-    // What a recorder left that was killed: no other command may open this store for weeks.
+    // Runs that a killed recorder left: no other command may open this store for weeks.
     recover(store, series, None)?;
     let runs = of_series(store, series)?;
     remove_all(store, replaced(&runs), hurry)?;

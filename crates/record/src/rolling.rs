@@ -20,7 +20,7 @@ use crate::{
 /// Differences between the clocks below this are noise of reading them one after the other, in microseconds.
 const NOISE_US: i64 = 10_000;
 
-/// What goes on by other options, started.
+/// A plan by other options, and its sampler, started.
 struct Anew {
     plan: Plan,
     sampler: Sampler,

@@ -37,7 +37,7 @@ pub struct Sampler {
     refused: Vec<(&'static str, String)>,
     /// How many came later.
     added: u64,
-    /// What those cost that were removed.
+    /// Costs of the sources that were removed.
     gone: Vec<SourceCost>,
 }
 
@@ -114,7 +114,7 @@ impl Sampler {
     /// Samples every source that is due.
     pub fn sample(&mut self, time: &impl Time, t: Micros, round: Round, rows: &mut Rows) {
         for active in self.active.iter_mut().filter(|_| round == Round::Last) {
-            // What fails here fails again when it is sampled, and is reported then.
+            // A source that fails here fails again when it is sampled, and is reported then.
             let _ = catch_unwind(AssertUnwindSafe(|| active.collector.finish()));
         }
         for active in self.active.iter_mut().filter(|active| !active.paused) {
@@ -203,7 +203,7 @@ impl Sampler {
         let of_threads = active.cpu_of_threads();
         self.gone.push(SourceCost { cpu_s: active.cost.cpu_s + of_threads, ..active.cost });
         for paused in self.active.iter_mut().filter(|paused| paused.name == active.name) {
-            // What it saw meanwhile is passed over, as at its beginning.
+            // Its data since it was paused is passed over, as at its beginning.
             (paused.paused, paused.last) = (false, None);
         }
     }

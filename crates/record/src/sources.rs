@@ -25,7 +25,7 @@ pub fn is_observer(source: &dyn Source) -> bool {
 /// One element of a list of sources.
 #[derive(Debug, PartialEq)]
 struct Named<'a> {
-    /// What to do with it.
+    /// Whether it is recorded alone, added or left out.
     sign: Sign,
     name: &'a str,
     /// Names of options, with their values.
@@ -71,7 +71,7 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
     if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
 }
 
-/// What is recorded of a source that is not asked for.
+/// The variant of a source that is recorded where it is not asked for.
 fn unasked(source: &'static dyn Source) -> &'static dyn Source {
     const OTHERWISE: [&dyn Source; 2] = [&fenxi_ebpf::profile::ALWAYS, &fenxi_source::proc::GPU_IF_THERE];
     OTHERWISE.into_iter().find(|other| other.spec().name == source.spec().name).unwrap_or(source)

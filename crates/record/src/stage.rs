@@ -22,7 +22,7 @@ pub enum Stage<'a> {
         t: Micros,
         /// Seconds since boot.
         dt: f64,
-        /// What was sampled.
+        /// The rows sampled.
         rows: &'a Rows,
     },
     /// A tick was taken.
@@ -33,7 +33,7 @@ pub enum Stage<'a> {
         t: Micros,
         /// Seconds since the tick before.
         dt: f64,
-        /// What was sampled.
+        /// The rows sampled.
         rows: &'a Rows,
     },
     /// The run gave way to the next; sampling goes on.

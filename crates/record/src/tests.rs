@@ -29,7 +29,7 @@ struct FakeClock {
     now: f64,
     /// Seconds by which the wall clock has stepped, from which moment on.
     step: Option<(f64, f64)>,
-    /// What wakes the recorder before its deadline, and when.
+    /// Wake-ups of the recorder before its deadline: when, and by which event.
     wakes: VecDeque<(f64, Wake)>,
     /// Seconds that each round of sampling takes; none once they are used up.
     costs: VecDeque<f64>,
@@ -123,7 +123,7 @@ impl Collector for Counter {
     }
 }
 
-/// What a recording of `duration_s` with an interval of a second gave.
+/// The result of a recording of `duration_s` with an interval of a second.
 struct Recorded {
     outcome: Outcome,
     /// Seconds since the begin and lengths of the intervals of all ticks.

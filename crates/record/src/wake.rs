@@ -103,8 +103,8 @@ impl Sleeper {
 
 impl Drop for Sleeper {
     fn drop(&mut self) {
-        // What still waits is taken off first, or it would strike as soon as it is let through. Where somebody
-        // else held signals back before, it is for them.
+        // Pending signals are taken off first, or they would strike as soon as they are let through. Where the
+        // caller held signals back before, they are for the caller.
         if !self.before.contains(Signal::INT) {
             while let Ok(Some(_)) = self.pending_signal() {}
         }

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 const KEPT: usize = 128;
 /// Seconds of exchanges from which a drift can be computed.
 const SPAN_S: f64 = 8.0;
-/// What a clock may drift in a second before its drift was seen: crystals are within 100 parts per million.
+/// Limit of a clock's drift in a second before its drift was seen: crystals are within 100 parts per million.
 const UNSEEN_DRIFT: f64 = 100e-6;
-/// And what a drift that was seen may be wrong by.
+/// Error limit of a drift that was seen.
 const SEEN_DRIFT: f64 = 5e-6;
 /// So many exchanges in a row that contradict the others mean that a clock was set or stopped.
 const STEPS: usize = 3;
@@ -250,7 +250,7 @@ mod tests {
                 if !exchange.is_possible() {
                     assert_eq!(follower.add(exchange), None, "{exchange:?}");
                 }
-                // What is possible may be wrong, and is computed with all the same.
+                // A possible exchange may be wrong, and is computed with all the same.
                 let mut other = Follower::default();
                 for _ in 0..4 {
                     other.add(exchange);

@@ -1,4 +1,4 @@
-//! What recorder and agent say to each other: frames of a length, a kind and a body. Rows are bytes, all else is JSON.
+//! Messages between recorder and agent: frames of a length, a kind and a body. Rows are bytes, all else is JSON.
 //!
 //! Both sides are of the same version: [`id`] is compared before anything else is sent.
 
@@ -101,7 +101,7 @@ impl Began {
 /// A message of the recorder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToAgent {
-    /// What to do.
+    /// The order: host, sources, interval and duration.
     Order(Order),
     /// The recording has begun.
     Begin(Began),

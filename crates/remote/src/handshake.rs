@@ -15,7 +15,7 @@ const FIRST_WORD: Duration = Duration::from_secs(30);
 const STUCK: Duration = Duration::from_secs(20);
 /// How often the program is sent.
 const MOST_SENT: usize = 3;
-/// What a login may print before the first word.
+/// Bytes that a login may print before the first word.
 const NOISE: usize = 1 << 20;
 /// Interval of polling for the end.
 pub const LOOK: Duration = Duration::from_secs(1);

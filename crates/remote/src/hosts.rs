@@ -166,7 +166,7 @@ impl Crew {
     }
 }
 
-/// What each host has to do.
+/// The order for each host.
 fn orders(targets: &[Target], wanted: &Wanted, host: &str) -> Result<Vec<Order>, String> {
     let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
     for (n, name) in names.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the thread that keeps a host connected and the recorder share.
+//! State shared by the recorder and the thread that keeps a host connected.
 
 use std::{
     sync::{
@@ -103,7 +103,7 @@ struct State {
     rows: Rows,
     /// About how many bytes these are.
     waiting: usize,
-    /// What happened, and when: a kind of event and its message.
+    /// Events: when, kind and message.
     events: Vec<(Instant, &'static str, String)>,
     notes: Vec<String>,
     lines: usize,

@@ -269,7 +269,7 @@ impl Transport {
 
     /// Lines of its standard error until its end, also one that it did not end.
     fn last_lines(&mut self) -> Vec<String> {
-        // What it has left behind may go on for ever.
+        // Processes that it has left behind may go on for ever.
         for _ in 0..LAST_READS {
             if !matches!(self.read_errors(), Ok(true)) {
                 break;

@@ -18,7 +18,7 @@ use crate::{
 
 /// Tokens shorter than this can be guessed.
 const SHORTEST: usize = 16;
-/// What a token begins with that is in the file as its hash.
+/// Prefix of a token that is in the file as its hash.
 const HASHED: &str = "blake3:";
 
 /// Clients that have access.
@@ -35,7 +35,7 @@ pub enum Access {
 pub struct Token {
     /// Whose it is: a name for the log and for labels.
     pub name: String,
-    /// What it may do.
+    /// Its permissions.
     pub role: Role,
     /// The projects whose runs are all that it sees; None: it sees all runs.
     pub projects: Option<BTreeSet<String>>,
@@ -50,7 +50,7 @@ pub struct Tokens {
     read: Mutex<Read>,
 }
 
-/// What was read of the file, and what it was then.
+/// Tokens read from the file, and the state of the file then.
 #[derive(Debug)]
 struct Read {
     stamp: Option<Stamp>,
@@ -96,7 +96,7 @@ pub enum TokenError {
         path: PathBuf,
         /// Line from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// It holds hashes, from which no token can be had.
@@ -139,10 +139,10 @@ impl Tokens {
         Ok(Tokens { path: path.to_owned(), read: Mutex::new(Read::of(lines, stamp)) })
     }
 
-    /// What the file has now.
+    /// Current content of the file.
     fn now(&self) -> MutexGuard<'_, Read> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is no file, such as a pipe, can be read only once.
+        // Something that is no file, such as a pipe, can be read only once.
         let is_once = read.stamp.is_none() && read.wrong.is_none();
         let stamp = || fs::metadata(&self.path).ok().map(|meta| stamp_of(&meta));
         if is_once || read.stamp.is_some() && stamp() == read.stamp {
@@ -159,7 +159,7 @@ impl Tokens {
         read
     }
 
-    /// What is wrong with the file, once.
+    /// The fault of the file, reported once.
     pub(crate) fn problem(&self) -> Option<String> {
         self.now().news.take()
     }

@@ -82,7 +82,7 @@ pub fn rights() -> Vec<(String, &'static str, &'static str)> {
     routes().iter().map(|route| (route.method.to_string(), route.path, route.right.name())).collect()
 }
 
-/// What answers at a route, for those who have its right; what changes the store, only where it may be changed.
+/// Handler of a route, for who has its right; one that changes the store works only where it may be changed.
 fn guarded(shared: &Shared, Route { right, answer, .. }: Route) -> MethodRouter<Shared> {
     if right == Right::None {
         return answer;

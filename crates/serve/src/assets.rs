@@ -10,7 +10,7 @@ pub(crate) const FOLDER: &str = "/assets/";
 /// Where the notices are that go with them.
 pub(crate) const LICENSES: &str = "/licenses";
 
-/// What the shell does with a file.
+/// Use of a file by the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Runs it.

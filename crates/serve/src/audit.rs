@@ -20,7 +20,7 @@ use fenxi_model::is_secret_parameter;
 
 use crate::{Access, peer::Peer, rights::Asker, shared::Shared};
 
-/// What is logged when the sender went before there was an answer.
+/// Status that is logged when the sender went before there was an answer.
 const GONE: u16 = 499;
 /// Characters of an address that the log keeps.
 const LONGEST: usize = 1000;

@@ -40,20 +40,20 @@ struct Pace {
     since: Option<Instant>,
     /// How long the client was waited for before.
     waited: Duration,
-    /// What came from the client and went to it.
+    /// Bytes from the client and to it.
     bytes: u64,
     /// When it was cut off.
     cut: Option<Instant>,
-    /// What is left of the answer, where it can be taken away.
+    /// Rest of the answer, where it can be taken away.
     answer: Option<Answer>,
     /// Who waits for the rest of the request.
     reader: Option<Waker>,
 }
 
-/// What is left of an answer.
+/// Rest of an answer.
 struct Answer {
     body: Body,
-    /// What is left of the last piece that the body gave.
+    /// Rest of the last piece that the body gave.
     rest: Bytes,
 }
 
@@ -197,7 +197,7 @@ impl Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        // What is left of the answer knows its request, by who waits for its next piece, and the request the answer:
+        // The rest of the answer knows its request, by who waits for its next piece, and the request the answer:
         // neither would ever go by itself.
         drop(self.turn.request.take_answer());
     }

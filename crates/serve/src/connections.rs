@@ -30,7 +30,7 @@ const OVERHANG: usize = 64;
 /// How much longer a client may be waited for that has asked for something than one that has not.
 const ASKED: f64 = 4.0;
 
-/// What is allowed.
+/// Limits of connections and requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Connections at the same time.
@@ -119,7 +119,7 @@ struct State {
     requests: Vec<Arc<Request>>,
 }
 
-/// What a connection does.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Doing {
     /// It has not asked for anything yet.

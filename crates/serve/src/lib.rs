@@ -1,6 +1,6 @@
 //! HTTP server: pages and API of a store.
 //!
-//! What is asked is answered by `fenxi_api`, in one of a few engines ([`pool`]); this crate is everything
+//! Requests are answered by `fenxi_api`, in one of a few engines ([`pool`]); this crate is everything
 //! around it: addresses, who may come in, limits, logs. It prints nothing and reads no clock of the calendar:
 //! both are handed in with [`Settings`].
 

@@ -156,7 +156,7 @@ impl Server {
         }
         stop.cancelled().await;
         tracker.close();
-        // What does not end in time is cut off: dropping a request interrupts its engine.
+        // Connections that do not end in time are cut off: dropping a request interrupts its engine.
         let _ = tokio::time::timeout(GRACE, tracker.wait()).await;
         watching.abort();
     }
@@ -175,7 +175,7 @@ fn bounds(settings: &Settings) -> Bounds {
     }
 }
 
-/// What every listener needs.
+/// Shared state of every listener.
 struct Door {
     tls: Option<Tls>,
     router: Router,

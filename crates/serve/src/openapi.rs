@@ -194,7 +194,7 @@ fn changing(operation: &Operation, schemas: &mut Schemas) -> Value {
     described
 }
 
-/// What is neither a list's endpoint nor an operation.
+/// Paths that are neither a list's endpoint nor an operation.
 fn others(schemas: &mut Schemas) -> [(&'static str, Value); 8] {
     let query = |name: &str, about: &str, required: bool, schema: Value| json!({ "name": name, "in": "query", "description": about, "required": required, "schema": schema });
     let text = || json!({ "type": "string" });
@@ -273,7 +273,7 @@ fn responses(gives: &str, content: Value) -> Value {
     Value::Object(all)
 }
 
-/// What each of [`ERRORS`] looks like, once for all.
+/// Description of each of [`ERRORS`], once for all.
 fn errors() -> Value {
     let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
     let one = |(status, said): (&str, &str)| (status.to_owned(), json!({ "description": said, "content": content }));

@@ -67,7 +67,7 @@ fn shell_text(assets: &Assets, nonce: &Nonce) -> String {
     head += &format!("<link rel=\"license\" href=\"{LICENSES}\">\n");
     page(
         "Fenxi",
-        // What makes styles while it runs (the editor) marks them with this word; see `guard`.
+        // Code that makes styles while it runs (the editor) marks them with this word; see `guard`.
         &format!("<meta property=\"csp-nonce\" nonce=\"{nonce}\">\n{head}"),
         "<div id=\"fenxi\"><noscript>These pages are drawn by a script, and scripts are switched off.</noscript></div>",
     )

@@ -22,10 +22,10 @@ use crate::{Limits, Settings, rights::Asker};
 
 /// Between two attempts to interrupt: an interruption between two statements of one request is lost.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
-/// What a request asks of an engine.
+/// Work that a request causes an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// What a page is made of.
+    /// A request of a page.
     Page,
     /// A free statement, or anything else that may take as long as it likes.
     Free,
@@ -159,7 +159,7 @@ impl Shared {
         } else {
             idle().map_or_else(|| self.engine(), Ok)?
         };
-        // What interrupts from here on means this request, see below.
+        // Interruptions from here on mean this request, see below.
         engine.interrupt().renew();
         job.begin(engine.interrupt());
         let context = Context { store: &store, engine: &engine, read_only };

@@ -17,7 +17,7 @@ const WAITING: usize = 32;
 
 /// Places for one kind of work.
 pub(crate) struct Turns {
-    /// What takes the places, in words.
+    /// The work that takes the places, in words.
     by: &'static str,
     places: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! What each kind of token may do, and the store as who asks may see it.
+//! Permissions of each kind of token, and the store as who asks may see it.
 //!
 //! Every route names the right that it needs ([`Right`]); one that names none is not reached by anybody but an admin. A request's
 //! handler has the store by way of `Visit` alone, which knows only the runs of the asker's projects.
@@ -12,7 +12,7 @@ use crate::access::Token;
 /// The tag whose value is the project of a run.
 pub const PROJECT: &str = "project";
 
-/// What a token may do.
+/// Permissions of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// See runs.
@@ -46,7 +46,7 @@ impl FromStr for Role {
     }
 }
 
-/// What a request needs.
+/// Right that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
     /// Nothing: it is answered before anybody has logged in.

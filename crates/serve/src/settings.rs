@@ -97,16 +97,16 @@ impl Default for Limits {
 
 /// The minimum memory of an engine.
 const LEAST_MEMORY: u64 = 64 << 20;
-/// What of an engine's memory its answer may have, in this process, while it is written; as a divisor.
+/// Share of an engine's memory that its answer may have, in this process, while it is written; as a divisor.
 const ANSWERS: u64 = 8;
-/// What of its process's memory the engine may plan with, as a divisor: functions, threads and what the allocator keeps take
-/// the rest without asking.
+/// Share of its process's memory that the engine may plan with, as a divisor: functions, threads and what the allocator
+/// keeps take the rest without asking.
 const PLANNED: u64 = 2;
 /// How many times its memory an engine may spill to disk.
 const SPILL: u64 = 8;
 
 impl Limits {
-    /// What each of `engines` that work at the same time may use; `carried` is whether questions that runs bring with them
+    /// Limits of each of `engines` that work at the same time; `carried` is whether questions that runs bring with them
     /// are asked.
     pub(crate) fn options(&self, engines: usize, carried: bool) -> Options {
         let cpus = std::thread::available_parallelism().map_or(2, usize::from);

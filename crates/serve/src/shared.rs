@@ -1,4 +1,4 @@
-//! What all requests share: settings, engines, the front end, sessions, and what bounds how much is done at a time.
+//! State shared by all requests: settings, engines, the front end, sessions, and bounds of how much is done at a time.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
     response_budget::Room,
 };
 
-/// What all requests share.
+/// State shared by all requests.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Inner>);
 

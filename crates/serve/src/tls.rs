@@ -31,9 +31,9 @@ pub enum TlsError {
     Pem {
         /// The file.
         path: PathBuf,
-        /// What should be in it.
+        /// The expected content.
         expected: &'static str,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// Certificate and key cannot be used.

@@ -15,7 +15,7 @@ use crate::{
     shared::Shared,
 };
 
-/// What is answered at a path, and the right that it needs.
+/// Handler at a path, and the right that it needs.
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,

@@ -1,4 +1,4 @@
-//! What each source costs: microseconds of CPU time per sample on this machine.
+//! Cost of each source: microseconds of CPU time per sample on this machine.
 //!
 //! `cargo run -p fenxi-source --example cost [SAMPLES]`; rows are gathered and taken out at every
 //! sample, as the recorder does.

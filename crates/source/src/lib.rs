@@ -196,7 +196,7 @@ pub enum SourceError {
     /// The system does not offer this at all.
     #[error("{what} is not available: {why}")]
     Unavailable {
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
         /// Why, or how to get it.
         why: String,

@@ -43,7 +43,7 @@ impl Opt {
 /// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
-    /// What is observed: a recording can have it.
+    /// The observed rows: a recording can have it.
     Rows,
     /// How it is shown only.
     View,
@@ -125,7 +125,7 @@ impl Options {
     /// Gives one of them.
     ///
     /// # Errors
-    /// What is wrong with the name or the value.
+    /// When the name or the value is wrong; the text states why.
     pub fn give(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
         let option = self.declared(name).ok_or_else(|| self.unknown(name))?;
         if let Some(other) = self.given.keys().find(|other| excludes(option, self.declared(other))) {
@@ -225,7 +225,7 @@ impl Takes {
     /// The value in a text. An option without a value has none.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// When the text is no such value; the error states why.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self {
             Takes::Nothing => Err("it takes no value".to_owned()),

@@ -24,7 +24,7 @@ pub fn fixture(name: &str) -> PathBuf {
     Path::new("fixtures").join(name)
 }
 
-/// What `source` yields for the interval of `dt` seconds between the saved roots
+/// Rows of `source` for the interval of `dt` seconds between the saved roots
 /// `fixtures/<name>/before` and `fixtures/<name>/after`.
 pub fn observe(source: &dyn Source, name: &str, dt: f64) -> Observed {
     let machine = Machine::new();

@@ -1,4 +1,4 @@
-//! What one tick costs the recorder: CPU time, writes and bytes, then what sealing takes.
+//! Cost of one tick to the recorder: CPU time, writes and bytes, then the cost of sealing.
 //!
 //! `cargo run -p fenxi-store --example append_cost [TICKS] [PROCESSES]`
 #![allow(clippy::print_stdout, reason = "an example reports what it measured")]

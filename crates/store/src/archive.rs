@@ -31,7 +31,7 @@ pub(crate) const HEAD: &str = "fenxi-archive.json";
 const LEVEL: i32 = 1;
 /// Bytes of a tar's block.
 const BLOCK: usize = 512;
-/// What everything compressed with zstd begins with.
+/// Magic number of a zstd frame.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes that hold the first block of a frame of zstd: it has at most 128 KiB.
 const FIRST_BLOCK: u64 = 256 << 10;
@@ -157,7 +157,7 @@ fn append(archive: &mut Builder<impl Write>, name: &str, size: u64, content: imp
     header.set_entry_type(EntryType::Regular);
     header.set_size(size);
     header.set_mode(0o644);
-    // What `Header` starts with for times and owners is empty, which some tools do not read as a number.
+    // `Header` starts with empty times and owners, which some tools do not read as a number.
     header.set_mtime(0);
     header.set_uid(0);
     header.set_gid(0);

@@ -1,6 +1,6 @@
 //! Import of run archives. An archive may come from anybody, so everything in it is validated.
 //!
-//! What comes next is always known: the list of runs, then each run's manifest, then the files of that manifest in the
+//! The next entry is always known: the list of runs, then each run's manifest, then the files of that manifest in the
 //! order of their names. Names in the archive are compared with what is expected and never followed; those
 //! in a manifest must be of a run's own layout. Everything is unpacked into a hidden directory, checked against its
 //! BLAKE3, and shown with one rename for each run, after the whole archive was read.
@@ -60,7 +60,7 @@ const NAMED: u64 = 256;
 const HEAD_TEXT: u64 = 8 << 20;
 /// The longest name of an entry.
 const NAME: u64 = 4096;
-/// What may follow the last entry: a tar is filled up with zeros.
+/// Bytes that may follow the last entry: a tar is filled up with zeros.
 const FILLING: u64 = 1 << 20;
 /// The largest window of zstd, as a power of two: what unpacking may take of memory.
 const WINDOW_LOG: u32 = 24;
@@ -130,7 +130,7 @@ fn end_of(rest: &mut impl Read, meter: &Meter) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is wrong with an archive.
+/// The error for an archive that is not as it must be.
 fn broken(why: impl ToString) -> StoreError {
     StoreError::Archive { why: why.to_string() }
 }
@@ -141,7 +141,7 @@ struct Meter {
     limits: ArchiveLimits,
     packed: Cell<u64>,
     unpacked: Cell<u64>,
-    /// What was exceeded.
+    /// The limit that was exceeded.
     exceeded: Cell<Option<&'static str>>,
 }
 
@@ -281,7 +281,7 @@ struct Taking<'a, R: Read> {
     files: u64,
     /// Bytes of manifests and labels so far.
     text: u64,
-    /// What was read when labels were looked for, and is none.
+    /// An entry that was read when labels were looked for, and is none.
     ahead: Option<Next<'a, R>>,
 }
 

@@ -105,7 +105,7 @@ struct Counts {
     files: Count,
 }
 
-/// What is too much in a manifest or in labels; None when they may be read.
+/// The excess of a manifest or of labels over the limits; None when they may be read.
 pub(crate) fn excess(text: &[u8]) -> Option<String> {
     let counts: Counts = match serde_json::from_slice(text) {
         Ok(counts) => counts,
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(excess(b"nothing"), None);
         let words = format!("{{\"command\":[{}\"\"],\"x\":[1]}}", "\"\",".repeat(20_000));
         assert!(excess(words.as_bytes()).is_some_and(|e| e.contains("20001 words of a command")));
-        // What is not counted because something else is wrong would be read all the same.
+        // Lists that are not counted because something else is wrong would be read all the same.
         for wrong in ["\"remarks\":1,\"remarks\":1", "\"remarks\":1,\"x\":{}"] {
             let hidden = format!("{{{wrong},{}", &words[1..]);
             assert!(excess(hidden.as_bytes()).is_some(), "{wrong}");

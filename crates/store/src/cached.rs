@@ -64,7 +64,7 @@ impl Store {
         if self.is_as_kept(path) {
             return true;
         }
-        // What cannot be removed is not used either.
+        // A file that cannot be removed is not used either.
         let _ = fs::remove_file(path);
         let _ = fs::remove_file(beside(path));
         false

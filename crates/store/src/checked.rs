@@ -34,7 +34,7 @@ const BUFFER: usize = 256 << 10;
 /// Threads that hash beside each other.
 const THREADS: usize = 8;
 
-/// What a file must be.
+/// Expected length and checksum of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) path: PathBuf,
@@ -67,7 +67,7 @@ impl Store {
                 {
                     continue;
                 }
-                // What is missing, or cannot be looked at, is compared as what it should be.
+                // A file that is missing, or cannot be looked at, is compared as what it should be.
                 Err(_) => Stamp::default(),
             };
             let is_known = self.checked().knows(&file.path, stamp)
@@ -196,7 +196,7 @@ impl Store {
         if hasher.finalize().to_hex().as_str() != due.expected.blake3 {
             return Err(self.wrong(path, "it was changed: its BLAKE3 is not the one that was written down"));
         }
-        // What changed while it was read is no longer what was compared.
+        // A file that changed while it was read is no longer what was compared.
         match Stamp::from_metadata(&file.metadata()?) == before {
             true => Ok(before),
             false => Err(self.wrong(path, "it is being changed")),

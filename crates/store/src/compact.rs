@@ -60,7 +60,7 @@ pub struct Compaction {
 /// Tables of equal columns: what can be one file.
 type Kind = (String, String);
 
-/// What of one kind is to be written.
+/// Runs and files of one kind that are to be written.
 #[derive(Default)]
 struct Group {
     runs: Vec<RunId>,
@@ -106,7 +106,7 @@ impl Store {
         Ok(done)
     }
 
-    /// What is worth writing, by kind; runs in order.
+    /// Files that are worth writing, by kind; runs in order.
     fn groups(&self, wish: &CompactWish<'_>) -> Result<BTreeMap<Kind, Group>, StoreError> {
         let compacted = self.compacted()?;
         let mut groups: BTreeMap<Kind, Group> = BTreeMap::new();

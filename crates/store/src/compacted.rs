@@ -93,7 +93,7 @@ impl Store {
         self.mirrored(&names, || Ok::<(), StoreError>(()))?;
         self.put_json(&self.compacted_dir().join(MANIFEST), compacted)?;
         let copy = self.compacted_dir().join(COPY);
-        // What a kill leaves out is made up for by the next change.
+        // A change that a kill left out is made up for by the next one.
         self.replace(&copy, &digest::text_of(compacted, &copy)?, crate::locks::Keeps::Cached)
     }
 

@@ -27,9 +27,9 @@ use crate::{
     stamp::now_ns,
 };
 
-/// What the store knows of its copies.
+/// Status of the store's copies.
 const STATE: &str = "copies.json";
-/// What a copy shows: whose it is, and how far it came.
+/// Identity of a copy: whose it is, and how far it came.
 const SHOWN: &str = "copy.json";
 /// Where the manifest of a run lies in its folder.
 const RUN_JSON: &str = "run.json";
@@ -117,7 +117,7 @@ pub struct CopiesStatus {
     pub incidents: Vec<Incident>,
 }
 
-/// What a copy shows.
+/// Content of `copy.json`.
 #[derive(Serialize, Deserialize)]
 struct Shown {
     of: String,
@@ -181,7 +181,7 @@ impl CopiesStatus {
     }
 }
 
-/// What is wrong with a file of a copy.
+/// Fault of a file of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Harm {
     /// It was not yet brought there: no fault.
@@ -226,7 +226,7 @@ impl Store {
         self.save_status(&status)
     }
 
-    /// What is written down, with a line for each copy; one that `store.json` no longer names is left out.
+    /// The status that is written down, with a line for each copy; one that `store.json` no longer names is left out.
     pub(crate) fn load_status(&self) -> Result<CopiesStatus, StoreError> {
         let path = self.path().join(STATE);
         let mut status: CopiesStatus = match self.get_json(&path, &[]) {
@@ -355,7 +355,7 @@ impl Store {
                 }
             }
         }
-        // What is not written down stays announced.
+        // Changes that are not written down stay announced.
         let _ = self.save_status(&status);
     }
 
@@ -388,7 +388,7 @@ impl Store {
         for entry in self.own_files(&manifest)? {
             let mut from = open_regular(&dir.join(&entry.name))?;
             let name = format!("{name}/{}", entry.name);
-            // What is damaged here must not be copied.
+            // A file that is damaged here must not be copied.
             self.put_long(to, &name, entry.bytes, |to| copy_hashed(&mut from, to, &entry.blake3).map(drop))?;
         }
         Ok(())
@@ -425,7 +425,7 @@ impl Store {
             return self.bring_files(name, to);
         }
         match read_regular(&self.path().join(name), WHOLE) {
-            // What is damaged here must not replace what is whole there.
+            // A text that is damaged here must not replace what is whole there.
             Ok(text) if is_intact(name, &text) => Ok(self.put_in(to, name, &text)?),
             Ok(_) => Err(StoreError::damaged(self.path().join(name), "its digest does not fit")),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(to.remove(name).map(drop)?),

@@ -13,7 +13,7 @@ use crate::{Store, StoreError, locks::Keeps};
 
 /// 64 zeros, the placeholder of a digest while it is computed.
 pub(crate) const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// What every text with a digest begins with.
+/// Beginning of every text with a digest.
 const BEGIN: &str = "{\n  \"digest\": \"";
 
 /// Whether a text carries a checksum.
@@ -74,7 +74,7 @@ impl Store {
         self.replace(path, &text_of(value, path)?, Keeps::OverPowerLoss)
     }
 
-    /// What [`Store::put_json`] kept; `known` are the members that a file from before there were checksums may have.
+    /// The value kept by [`Store::put_json`]; `known`: members that a file from before there were checksums may have.
     ///
     /// # Errors
     /// When there is no such file, or it is not what was kept.

@@ -40,13 +40,13 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the damage.
         why: String,
     },
     /// No run answers to the selector.
     #[error("no run matches `{selector}`{}", hint(.near))]
     Unknown {
-        /// What was asked for.
+        /// The selector.
         selector: String,
         /// Names and ids that look like it.
         near: Vec<String>,
@@ -54,7 +54,7 @@ pub enum StoreError {
     /// Several runs answer where one was asked for.
     #[error("`{selector}` matches {} runs: {}; give a longer prefix of the id", .candidates.len(), some_of(.candidates))]
     Ambiguous {
-        /// What was asked for.
+        /// The selector.
         selector: String,
         /// All runs it names, newest first.
         candidates: Vec<RunId>,
@@ -70,9 +70,9 @@ pub enum StoreError {
     NothingInRange {
         /// The range.
         range: String,
-        /// What it means.
+        /// The range in absolute times.
         asked: String,
-        /// What was recorded.
+        /// Description of the recordings that there are.
         there: String,
     },
     /// Several recordings have something of a range of time.
@@ -117,20 +117,20 @@ pub enum StoreError {
         id: RunId,
         /// Where the recording is kept.
         kept: PathBuf,
-        /// What went wrong.
+        /// The error that sealing ended with.
         #[source]
         cause: Box<StoreError>,
     },
     /// An archive of runs that is none, or not as it was written.
     #[error("the archive {why}; nothing of it was imported")]
     Archive {
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
     /// An archive of runs that is larger than is accepted.
     #[error("the archive has more {what} than is accepted here; nothing of it was imported")]
     ArchiveLimit {
-        /// What there is too much of.
+        /// The quantity that is too large.
         what: String,
     },
     /// An archive has a run whose id another run here has.
@@ -147,7 +147,7 @@ pub enum StoreError {
     Filed {
         /// The tag.
         key: String,
-        /// What it may be.
+        /// The values that it may have.
         values: String,
     },
     /// A file operation failed; the text names the file.
@@ -215,7 +215,7 @@ fn some_of(candidates: &[RunId]) -> String {
     names.join(", ")
 }
 
-/// What a person can do about an error of the file system; empty where nothing is known.
+/// Advice on an error of the file system; empty where nothing is known.
 fn way_out(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

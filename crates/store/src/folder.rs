@@ -148,7 +148,7 @@ impl Folder {
         let mut file = at.create(&part, mode)?;
         let done = write(&mut file).and_then(|()| file.sync_all()).and_then(|()| at.rename(&part, &at, last));
         if done.is_err() {
-            // What cannot be removed has a name that no one takes for a file of the store.
+            // A part that cannot be removed has a name that no one takes for a file of the store.
             let _ = at.remove(&part);
         }
         done.and_then(|()| at.sync())
@@ -259,7 +259,7 @@ impl Folder {
         of_file(fs::File::from_parts(fd.into(), at.path.join(last)))
     }
 
-    /// What it means that `part` cannot be opened.
+    /// The error when `part` cannot be opened.
     fn why(&self, part: &str, error: Errno, wanted: &str) -> io::Error {
         let path = self.path.join(part);
         let is_of_kind = matches!(error, Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO);
@@ -295,7 +295,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text_of(path, read_regular(path, most)?)
 }
 
-/// What was read of `path`, as text.
+/// Content read of `path`, as text.
 pub(crate) fn text_of(path: &Path, bytes: Vec<u8>) -> io::Result<String> {
     let no_text = |e| io::Error::new(io::ErrorKind::InvalidData, format!("{}: it is no text: {e}", path.display()));
     String::from_utf8(bytes).map_err(no_text)

@@ -1,4 +1,4 @@
-//! What is damaged in the store is read from a copy that has it whole, before any row of it is used, and written anew.
+//! Damaged files of the store are read from a copy that has them whole, before any row is used, and written anew.
 
 use std::{
     io::{self, Write},

@@ -13,7 +13,7 @@ use crate::{LabelChange, Labels, Mark, Store, StoreError, Window, stamp::now_ns}
 
 /// Bytes that a log may have; the oldest changes go first.
 const LOG_BYTES: usize = 64 << 10;
-/// What a line of the log has besides its texts.
+/// Bytes of a line of the log besides its texts.
 const LINE_BYTES: usize = 96;
 /// Characters of who changed something.
 const LONGEST_NAME: usize = 100;
@@ -48,7 +48,7 @@ impl Labels {
         fields
     }
 
-    /// What distinguishes these labels from all that the run ever had: a digest.
+    /// A digest that distinguishes these labels from all that the run ever had.
     pub fn version(&self) -> String {
         let labels = Labels { changes: Vec::new(), ..self.clone() };
         // Labels can always be written.

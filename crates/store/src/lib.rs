@@ -4,8 +4,8 @@
 //! long as its recorder. Sealing writes Parquet beside the other runs under a hidden name and
 //! shows it with one rename, so that a run is either whole or not there. Reading takes no lock.
 //!
-//! What is read is compared with a checksum first (`checked.rs`, `digest.rs`); who changes something holds a lock
-//! meanwhile (`locks.rs`), and what a killed command leaves is removed by the next (`orphans.rs`).
+//! All that is read is compared with a checksum first (`checked.rs`, `digest.rs`); who changes something holds a lock
+//! meanwhile (`locks.rs`), and leftovers of a killed command are removed by the next (`orphans.rs`).
 //!
 //! Invariants: nothing under `runs/run=*/` is ever changed; nothing is left out of a run without a
 //! note or an entry in its manifest; deleting `cache/` is harmless.

@@ -56,7 +56,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays is hidden, and removed by a later command.
+        // Files that stay are hidden, and removed by a later command.
         let _ = fs::remove_dir_all(&self.dir);
     }
 }

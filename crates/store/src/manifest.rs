@@ -1,4 +1,4 @@
-//! What is known about a run besides its rows: the manifest (`run.json`, never changed after
+//! Metadata of a run besides its rows: the manifest (`run.json`, never changed after
 //! sealing) and the labels (`labels/<id>.json`, which may change).
 
 use std::{collections::BTreeMap, path::PathBuf};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FORMAT, Folder, StoreError, fs::Modes};
 
-/// What marks a directory as a store, and the most that it may have.
+/// The file that marks a directory as a store, and its maximum size in bytes.
 pub(crate) const MARK: &str = "store.json";
 pub(crate) const MARK_BYTES: u64 = 64 << 10;
 
@@ -31,7 +31,7 @@ struct Mark {
     copies: Vec<PathBuf>,
 }
 
-/// What the mark of a store sets.
+/// Settings in the mark of a store.
 pub(crate) struct Settings {
     pub(crate) modes: Modes,
     pub(crate) copies: Vec<PathBuf>,
@@ -75,7 +75,7 @@ pub(crate) fn write(store: &Path, id: u64, modes: Modes) -> Result<(), StoreErro
     Ok(folder.sync()?)
 }
 
-/// What the name of a mark begins with until it is written.
+/// Beginning of the name of a mark until it is written.
 pub(crate) const PART: &str = ".store.json.part-";
 
 /// The id in a store's mark; empty where it is none.

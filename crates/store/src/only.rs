@@ -104,7 +104,7 @@ impl Store {
         }
     }
 
-    /// What was made with this handle is known to it.
+    /// Makes a run known to this handle, with which it was made.
     pub(crate) fn made(&self, id: &RunId) {
         if let Some(seen) = &self.seen {
             seen.runs.write().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
@@ -252,7 +252,7 @@ mod tests {
         none("follow", some.follow(&theirs).map(drop));
         none("verify", some.verify(&theirs).map(drop));
         assert!(some.files("stats", None).unwrap().iter().all(|file| file.runs() == [ours.clone()]));
-        // What keeps house knows all: nothing of others is taken for a leftover, and the list of runs stays whole.
+        // Housekeeping knows all: nothing of others is taken for a leftover, and the list of runs stays whole.
         some.clear();
         assert_eq!(all.summaries().unwrap().len(), 2);
         assert_eq!(all.run(&theirs).unwrap().labels.name.as_deref(), Some("theirs"));

@@ -55,7 +55,7 @@ impl Store {
             if gone.map(|id| self.forget(&id)).any(|forgotten| forgotten.is_err()) {
                 continue;
             }
-            // What cannot be removed now is tried again by the next command.
+            // A leftover that cannot be removed now is tried again by the next command.
             let _ = fs::remove_dir_all(&path);
         }
     }

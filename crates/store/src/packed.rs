@@ -136,7 +136,7 @@ impl Compacted {
 /// Footers that are kept: those of the files that are read most, one a table.
 const FOOTERS: usize = 16;
 
-/// What was last read: the manifest, and footers of files. A file is never changed, and none has another's name.
+/// The manifest and footers of files as last read. A file is never changed, and none has another's name.
 #[derive(Debug, Default)]
 pub(crate) struct CompactedCache {
     pub(crate) manifest: Mutex<Option<(Stamp, Arc<Compacted>)>>,

@@ -96,7 +96,7 @@ fn put_sum(into: &mut Vec<u8>, sum: u32) {
     into.push(rest as u8);
 }
 
-/// What is known of a page's header.
+/// Sizes of a page's header and of its page.
 struct Header {
     /// Its bytes.
     length: usize,

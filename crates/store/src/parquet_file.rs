@@ -144,7 +144,7 @@ impl ParquetFile {
     pub(crate) fn finish(mut self, table: &str) -> Result<FileEntry, StoreError> {
         self.flush()?;
         self.writer.finish().map_err(|e| parquet_error(&self.path, e))?;
-        // What is still buffered: an error of the disk must be reported as one.
+        // Writes bytes that are still buffered: an error of the disk must be reported as one.
         self.writer.flush()?;
         let (bytes, blake3) = self.writer.inner().finish()?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -62,7 +62,7 @@ impl TableFile {
     }
 }
 
-/// What is found on the way.
+/// Files found so far.
 #[derive(Default)]
 struct Placed {
     own: Vec<TableFile>,

@@ -52,7 +52,7 @@ impl Store {
         id.is_range().then(|| self.path().join(RANGES).join(format!("run={id}")))
     }
 
-    /// What was recorded in `range`, as one run; of the runs that the selector `of` names, if there is one.
+    /// The data recorded in `range`, as one run; of the runs that the selector `of` names, if there is one.
     pub(crate) fn range(&self, text: &str, of: Option<&str>, range: &TimeRange) -> Result<RunId, StoreError> {
         for _ in 1..TRIES {
             let (found, span) = self.within(text, of, range)?;
@@ -74,7 +74,7 @@ impl Store {
             return Ok(only.id.clone());
         }
         let name = found.first().map_or("", |first| if first.is_rolled { &first.series } else { &first.name });
-        // What was found is known; what is made of it lies in the cache of the whole store.
+        // The runs found are known; the one made of them lies in the cache of the whole store.
         self.all_runs().range_of(found, span, name)
     }
 
@@ -128,8 +128,8 @@ impl Store {
         Ok((found, (span.0.max(first), span.1.min(last))))
     }
 
-    /// What is known of all sealed runs but those that another one has taken the place of: a recorder that was killed while it
-    /// merged runs leaves both, whose rows are the same.
+    /// Summaries of all sealed runs but those that another one has taken the place of: a recorder that was killed while
+    /// it merged runs leaves both, whose rows are the same.
     ///
     /// # Errors
     /// When the runs cannot be read.
@@ -197,7 +197,7 @@ impl Store {
         hash.write_i64(span.1.0);
         for candidate in found {
             hash.write(candidate.id.as_str().as_bytes());
-            // What is still recorded has more at each look.
+            // A run that is still recorded has more at each look.
             hash.write_u64(if candidate.end.is_some() { 0 } else { self.open_bytes(&candidate.id) });
         }
         // The end of a multiplicative hash is in its upper bits.
@@ -233,7 +233,7 @@ impl Store {
         Ok(Piece { manifest: self.manifest(&candidate.id)?, live: None })
     }
 
-    /// What a run that is being recorded has so far.
+    /// Rows so far of a run that is being recorded.
     fn live_piece(&self, id: &RunId) -> Result<Piece, StoreError> {
         let of = |recordings: Vec<crate::Recorded>| recordings.into_iter().find(|run| run.id == *id);
         let unknown = || StoreError::Unknown { selector: id.to_string(), near: Vec::new() };
@@ -314,7 +314,7 @@ impl Store {
     }
 }
 
-/// What a range is called.
+/// The name of a range.
 fn title(name: &str, (from, to): (Micros, Micros)) -> String {
     let (from, to) = (from.to_the_second(), to.to_the_second());
     let to = if from.get(..10) == to.get(..10) { to.get(11..).unwrap_or_default() } else { &to };

@@ -49,7 +49,7 @@ impl Store {
         Ok(done)
     }
 
-    /// What dead recorders left, oldest first: what was known when each began. Those that were killed while they were removed
+    /// Recordings that dead recorders left, oldest first, each as known at its begin. Those whose removal was killed
     /// are not listed.
     ///
     /// # Errors

@@ -16,10 +16,10 @@ use crate::{
 
 /// Members of labels that were written before they had a checksum.
 pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows", "marks"];
-/// What the name of a run that is being removed begins with.
+/// Beginning of the name of a run that is being removed.
 pub(crate) const REMOVED: &str = ".removed-";
 
-/// What a file of labels was.
+/// Stamp of a file of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelStamp(Stamp);
 
@@ -69,7 +69,7 @@ impl Store {
         self.or_healed(id, text.and_then(|text| parse_manifest(id, path, &text)))
     }
 
-    /// What was read of a manifest, or what a copy has of it where it is damaged.
+    /// The manifest as it was read, or what a copy has of it where it is damaged.
     fn or_healed(&self, id: &RunId, read: Result<Manifest, StoreError>) -> Result<Manifest, StoreError> {
         match read {
             Err(StoreError::Damaged { path, why }) => self.heal_manifest(id).ok_or(StoreError::Damaged { path, why }),
@@ -99,7 +99,7 @@ impl Store {
         }
     }
 
-    /// What it means that the manifest of `id` cannot be read.
+    /// The error when the manifest of `id` cannot be read.
     fn no_manifest(&self, id: &RunId, path: &Path, error: io::Error) -> StoreError {
         match error.kind() {
             io::ErrorKind::NotFound if self.run_dir(id).exists() => {
@@ -239,7 +239,7 @@ impl Store {
     }
 }
 
-/// What the `text` of the manifest of `id`, at `path`, contains: intact, and of a known version.
+/// The manifest of `id` in `text`, at `path`: intact, and of a known version.
 pub(crate) fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
     let manifest: Manifest = serde_json::from_slice(text).map_err(|e| StoreError::damaged(&path, e))?;
     if manifest.format > FORMAT {
@@ -252,7 +252,7 @@ pub(crate) fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<M
     Ok(manifest)
 }
 
-/// What a person does about a run that is damaged.
+/// Advice for a run that is damaged.
 pub(crate) fn way_out(id: &RunId) -> String {
     format!(
         "`fenxi store verify {id}` looks at the whole run; where there is an archive of it, `fenxi store rm {id}` and `fenxi import` \

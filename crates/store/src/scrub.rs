@@ -133,7 +133,7 @@ impl Store {
             let path = self.packed_path(file);
             match self.verify_packed(file) {
                 Err(what) => found.problem(&path, what),
-                // What was read now is not read again for each of its runs.
+                // A file that was read now is not read again for each of its runs.
                 Ok(()) => self.packed().set_verified(&file.name),
             }
             if file.unswept {

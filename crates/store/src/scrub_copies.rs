@@ -52,7 +52,7 @@ impl Side {
     }
 }
 
-/// What goes on.
+/// State of a scrub that goes on.
 struct Scrubbing<'a> {
     store: &'a Store,
     /// The store itself first.
@@ -104,7 +104,7 @@ impl Store {
         let mut scrubbing = Scrubbing { store: self, sides, done: ScrubDone::default() };
         scrubbing.all(watch)?;
         let Scrubbing { sides, mut done, .. } = scrubbing;
-        // What was announced and did not come, as its process was killed, is settled where none goes on.
+        // Announced changes that did not come, as their process was killed, are settled where none goes on.
         let none_goes_on = self.no_change_of_copies();
         let _turn = self.mirroring()?;
         let mut status = self.load_status()?;
@@ -322,7 +322,7 @@ impl Scrubbing<'_> {
             status.lost(name, Harm::Wrong, "its digest does not fit, and no copy has it".to_owned());
         }
         for side in sides.iter().skip(1) {
-            // What a copy has of what is damaged here may be older: it is not believed from now on.
+            // A copy's version of a file damaged here may be older: it is not believed from now on.
             let taken = match side.is_behind(name) && side.is_equal {
                 _ if is_here => Err(io::ErrorKind::InvalidData.into()),
                 true => side.folder.remove(name).map(drop),

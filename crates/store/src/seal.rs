@@ -43,17 +43,16 @@ pub(crate) fn is_made_again(kind: &str) -> bool {
 }
 /// Prefix of tables of averages since boot: `boot.cpu`.
 pub const BOOT: &str = "boot";
-/// What the tables of standard deviations over the runs of an average are called before their point:
-/// `spread.cpu`.
+/// Prefix of tables of standard deviations over the runs of an average: `spread.cpu`.
 pub const SPREAD: &str = "spread";
 /// All prefixes of tables that are kept apart.
 pub const APART: [&str; 4] = [BOOT, SPREAD, LOWEST, HIGHEST];
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
 
-/// What the name of a directory begins with in which a run is sealed.
+/// Beginning of the name of a directory in which a run is sealed.
 pub(crate) const SEALING: &str = ".sealing-";
-/// What the name of a recording begins with that is no longer needed.
+/// Beginning of the name of a recording that is no longer needed.
 pub(crate) const GONE: &str = ".gone-";
 
 /// Removes a recording that is no longer needed: out of sight at once, so that half of it is never looked at.
@@ -246,7 +245,7 @@ impl Recording<'_> {
     }
 }
 
-/// What sealing the tables gave.
+/// Result of sealing the tables.
 #[derive(Default)]
 struct Tables {
     files: Vec<FileEntry>,

@@ -1,4 +1,4 @@
-//! What this process has compared and read.
+//! Files that this process has compared and read.
 
 use std::{
     path::{Path, PathBuf},

@@ -86,7 +86,7 @@ impl Store {
             return Ok(vec![id]);
         }
         let mut begins: Vec<RunId> = self.ids()?.into_iter().filter(|id| id.as_str().starts_with(name)).collect();
-        // What looks like the beginning of an id and is one needs no index.
+        // A name that looks like the beginning of an id and is one needs no index.
         let dated = name.len() >= 8 && name.bytes().take(8).all(|b| b.is_ascii_digit());
         if dated && begins.len() == 1 {
             return Ok(begins);

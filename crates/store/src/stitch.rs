@@ -1,6 +1,6 @@
 //! Several runs of one recording as one: merged for good, or put together for a look at a range of time.
 //!
-//! What is made is written in a hidden directory and shown with one rename. It names the runs that it was made of: as
+//! The new run is written in a hidden directory and shown with one rename. It names the runs that it was made of: as
 //! long as they are there too, who reads a series counts only the whole.
 
 use std::{
@@ -349,7 +349,7 @@ fn whole(pieces: &[Piece], stitch: &Stitch<'_>, id: RunId, name: String, files: 
             hosts.push(host.clone());
         }
     }
-    // What differs between them is left out of the whole.
+    // Values that differ between them are left out of the whole.
     let mut params = pieces.first().map(|p| p.manifest.params.clone()).unwrap_or_default();
     params.retain(|key, value| manifests().all(|m| m.params.get(key) == Some(value)));
     let mut tags = pieces.first().map(|p| p.manifest.tags.clone()).unwrap_or_default();

@@ -145,7 +145,7 @@ impl Store {
         self.modes
     }
 
-    /// What was compared with its checksum.
+    /// Files that were compared with their checksums.
     pub(crate) fn checked(&self) -> &Checked {
         &self.checked
     }
@@ -214,7 +214,7 @@ impl Store {
 /// A folder that no store has: where runs lie that a handle does not know.
 const UNKNOWN: &str = ".unknown";
 
-/// What a store's directory holds.
+/// Entries of a store's directory.
 pub(crate) const OWN: &[&str] = &[
     "store.json",
     "runs",

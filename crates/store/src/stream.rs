@@ -122,7 +122,7 @@ impl TableStream {
                 Ok((Some(batch), begun))
             }
             Err(error) => {
-                // What the writer believes to have sent is no longer what the file holds.
+                // The writer's state (what it takes for sent) no longer matches the file.
                 self.segment = None;
                 if begun.is_some() {
                     self.withdraw();
@@ -238,7 +238,7 @@ pub(crate) struct Recorded {
     pub(crate) segments: Vec<PathBuf>,
 }
 
-/// What reading a table's segments found besides rows.
+/// Counts from reading a table's segments, besides rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
     pub(crate) batches: u64,

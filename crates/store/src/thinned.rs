@@ -28,7 +28,7 @@ enum Rule {
     Min,
     Max,
     Missing,
-    /// What is no number: the last one.
+    /// Values that are no numbers: the last one.
     Last,
 }
 
@@ -73,7 +73,7 @@ impl Thinner {
         Err(StoreError::damaged(self.table.name, "rows with columns that this fenxi does not know"))
     }
 
-    /// What is thinned; the last rows wait for those that belong to them, unless it is the `end`. None when there is nothing yet.
+    /// Thinned rows; the last rows wait for further ones of their step, unless it is the `end`. None: nothing yet.
     pub(crate) fn take(&mut self, end: bool) -> Result<Option<Thinned>, StoreError> {
         if self.gather.len() == 0 || !end && self.gather.len() < ROWS {
             return Ok(None);

@@ -18,7 +18,7 @@ use crate::{
 /// How long a comparison is believed by others: what the disk does to a file changes none of its times.
 const DAY_NS: i128 = 86_400_000_000_000;
 
-/// What was compared, by path within the store.
+/// Files that were compared, by path within the store.
 #[derive(Debug, Default)]
 pub(crate) struct Verified {
     root: PathBuf,
@@ -30,7 +30,7 @@ impl Verified {
         store.path().join("cache/verified")
     }
 
-    /// What is written down and not too old; nothing where it cannot be believed.
+    /// The comparisons written down and not too old; none where they cannot be believed.
     pub(crate) fn load(store: &Store) -> Verified {
         let text = store.read_own(&Verified::path(store)).unwrap_or_default();
         let now_ns = now_ns();

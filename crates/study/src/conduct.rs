@@ -53,7 +53,7 @@ pub enum Event<'a> {
         slot: Slot,
         /// Its cell.
         cell: &'a Cell,
-        /// What it does.
+        /// Its activity, one of these.
         what: &'static str,
         /// Seconds since the command began, while it runs.
         seconds: f64,

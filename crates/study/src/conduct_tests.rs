@@ -1,4 +1,4 @@
-//! What a study still has to do, by the runs that are there: no command runs.
+//! Work that is left of a study, by the runs that are there: no command runs.
 
 use fenxi_model::Micros;
 use fenxi_source::Root;

@@ -34,9 +34,9 @@ pub enum StudyError {
         path: PathBuf,
         /// The study.
         name: String,
-        /// What changed, a line each.
+        /// The changes, a line each.
         changes: Vec<String>,
-        /// What may be done about it.
+        /// The possible remedies.
         way_out: &'static str,
     },
     /// Another process makes the same study.
@@ -47,18 +47,18 @@ pub enum StudyError {
         /// The file that is locked.
         lock: PathBuf,
     },
-    /// What the store knows about a study cannot be read.
+    /// The store's record of a study cannot be read.
     #[error("{}: {what}; remove the file to begin the study anew (its runs stay)", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         what: String,
     },
     /// No study of that name was made.
     #[error("the store has no study called `{name}`{}", crate::error::perhaps(near))]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// Names that are near.
         near: Vec<String>,

@@ -119,7 +119,7 @@ pub fn changes(was: &Facets, is: &Facets) -> Changes {
             (Some(before), None) => format!("`{name}` was `{before}`, is not there"),
             (None, now) => format!("`{name}` was not there, is `{}`", now.map_or("", String::as_str)),
         };
-        // What belongs to a level that is new, or is gone, does not affect the runs of the others.
+        // A change of a level that is new, or is gone, does not affect the runs of the others.
         let of_level = name.strip_prefix("level.").is_some_and(|rest| {
             let level = |facets: &Facets| {
                 facets.keys().filter_map(|k| k.strip_prefix("levels.")).any(|l| rest.starts_with(&format!("{l}.")))

@@ -1,9 +1,9 @@
 //! Places for factors in commands: `{threads}` becomes the level's text, and `{{threads}}` becomes `{threads}`.
-//! What is no name between braces, as `{print $1}`, and what a shell takes for its own, as `${HOME}`, stays.
+//! Text between braces that is no name, as `{print $1}`, and variables of a shell, as `${HOME}`, stay.
 
 use crate::plan::Command;
 
-/// What a text has at one place.
+/// A piece of a text.
 enum Piece<'t> {
     Text(&'t str),
     Name(&'t str),

@@ -46,7 +46,7 @@ impl Printed {
         Ok(Contained { env, directory: Some(directory), output, errors })
     }
 
-    /// What is at its end: of standard error, or else of standard output. Empty when nothing was printed.
+    /// Its last lines: of standard error, or else of standard output. Empty when nothing was printed.
     pub(crate) fn last_lines(&self) -> String {
         let [errors, output] = [&self.errors, &self.output].map(|file| ending(file, REPEATED).unwrap_or_default());
         let text = if errors.trim().is_empty() { output } else { errors };
@@ -175,8 +175,7 @@ fn results(rows: &Rows) -> Vec<(String, f64)> {
     of_results.flat_map(|t| (0..t.n_rows()).filter_map(|n| row(t, n)).collect::<Vec<_>>()).collect()
 }
 
-/// What the run's own sources sample is not taken from the output of a tool as well: one thing would be
-/// there twice.
+/// Leaves out tables of a tool's output that the run's own sources sample: one thing would be there twice.
 fn leave_out_recorded(rows: &mut Rows, sources: &[Arc<dyn Source>], name: &str, observed: &mut Observed) {
     let sampled = |id| sources.iter().any(|s| s.spec().tables.iter().any(|t| t.id == id));
     for table in rows.tables_mut().filter(|t| t.n_rows() > 0 && sampled(t.table().id)) {

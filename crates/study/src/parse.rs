@@ -250,7 +250,7 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
         let name = plain(value.get_ref()).unwrap_or_default();
         let for_one = name.split_once(':').filter(|(host, _)| hosts.iter().any(|(name, _)| name == host));
         if for_one.is_some() {
-            // What it names is known once its host is connected to.
+            // The source that it names is known once its host is connected to.
             sources.push(name);
             continue;
         }

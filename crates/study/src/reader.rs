@@ -38,7 +38,7 @@ pub(crate) struct Reader<'t> {
     table: &'t DeTable<'t>,
     /// Where the table begins.
     pub(crate) at: usize,
-    /// What it is, for messages: ``the plan``, `[run]`.
+    /// Its name in messages: ``the plan``, `[run]`.
     what: String,
     known: RefCell<Vec<&'static str>>,
 }
@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

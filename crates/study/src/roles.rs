@@ -1,5 +1,5 @@
-//! What factors are for: the one along which there is a speed-up, the one whose levels are set up once for many runs, and the
-//! level with which others are compared.
+//! Roles of factors: the one along which there is a speed-up, the one whose levels are set up once for many runs, and
+//! the level with which others are compared.
 
 use fenxi_model::near;
 

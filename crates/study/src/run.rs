@@ -400,7 +400,7 @@ impl<'a> OneRun<'a> {
     }
 }
 
-/// What it means that a command's time is over.
+/// Consequence of a command's time limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {
     Fails,

@@ -1,5 +1,5 @@
-//! What is known about a study: a small record of its plan, `studies/<name>.json` in the store, and its runs,
-//! which say by their parameters what they are. Nothing else is kept, so that nothing can disagree.
+//! State of a study: a small record of its plan, `studies/<name>.json` in the store, and its runs, which are identified
+//! by their parameters. Nothing else is kept, so that nothing can disagree.
 
 use std::{
     collections::BTreeMap,
@@ -200,7 +200,7 @@ fn of_study(summary: &Summary, record: &Record) -> Option<(Micros, StudyRun)> {
     if param("study_id") != Some(&record.id) {
         return None;
     }
-    // What a dead recorder left is a part of a run.
+    // A run that a dead recorder left is incomplete.
     let cut_short = summary.recovered.then(|| "cut short: its recorder died".to_owned());
     Some((
         summary.start,

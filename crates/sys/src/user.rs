@@ -32,8 +32,8 @@ pub fn name(uid: u32) -> Option<String> {
     })
 }
 
-/// What `take` has of the entry that `ask` finds. It is given room for an entry, for its texts and their number of bytes, and
-/// for a pointer to the entry, null when there is none.
+/// The value that `take` reads from the entry found by `ask`, which is given room for an entry, for its texts and
+/// their number of bytes, and for a pointer to the entry, null when there is none.
 fn entry<T>(
     ask: impl Fn(*mut libc::passwd, *mut libc::c_char, usize, *mut *mut libc::passwd) -> libc::c_int,
     take: impl FnOnce(&libc::passwd) -> Option<T>,

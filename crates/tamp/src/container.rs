@@ -4,12 +4,12 @@ use crate::{Output, job::Job};
 
 /// A format as it is written: everything around and between the blocks that encoders made.
 pub(crate) trait Container: Send + 'static {
-    /// What comes before the first block.
+    /// Writes the bytes before the first block.
     fn begin(&mut self, _out: &mut Output) -> std::io::Result<()> {
         Ok(())
     }
     /// A block that is encoded, and still has its input.
     fn block(&mut self, job: &Job, out: &mut Output) -> std::io::Result<()>;
-    /// What comes after the last.
+    /// Writes the bytes after the last.
     fn end(&mut self, out: &mut Output) -> std::io::Result<()>;
 }

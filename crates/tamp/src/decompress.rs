@@ -96,7 +96,7 @@ pub(crate) fn limits(options: &Decompress) -> Limits {
     Limits { threads, jobs: 4 * threads, bytes: options.memory.unwrap_or(BYTES_PER_THREAD * threads as u64) }
 }
 
-/// What a frame may need when blocks may hold this.
+/// Bounds of a frame when blocks may hold `memory` bytes.
 pub(crate) fn bounds(memory: Option<u64>) -> Bounds {
     let most = |most: u64| memory.map_or(most, |memory| (memory / 4).min(most));
     Bounds { frame: most(FRAME_MOST), one_of_many: most(OWN_FRAME_MOST), window: memory.unwrap_or(WINDOW) }
@@ -181,7 +181,7 @@ impl Sink<Job> for Unpacker {
                 &job.output()[from as usize..(to.max(from)) as usize]
             }
         };
-        // What is wrong only in the end is written too, as far as it goes: the caller gets the error.
+        // Contents that are wrong only in the end are written too, as far as they go: the caller gets the error.
         self.output.write(wanted).map_err(Error::Write)?;
         self.check(job)?;
         let enough = self.range.as_ref().is_some_and(|range| end >= range.end);

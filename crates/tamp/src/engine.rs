@@ -44,7 +44,7 @@ pub(crate) trait Source: Send + 'static {
     fn next(&mut self, job: &mut Self::Job) -> Result<bool, Error>;
 }
 
-/// What is done with a block, by many threads at a time.
+/// The work on a block, by many threads at a time.
 pub(crate) trait Worker<J>: 'static {
     fn work(&mut self, job: &mut J) -> Result<(), Error>;
 }

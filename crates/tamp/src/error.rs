@@ -1,4 +1,4 @@
-//! What can go wrong, in words that name the place.
+//! Errors, in words that name the place.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub enum Error {
     Truncated {
         /// Bytes of the input that there are.
         at: u64,
-        /// What was expected there.
+        /// The part that is missing there.
         what: &'static str,
     },
     /// The compressed data is not what was written.
@@ -24,7 +24,7 @@ pub enum Error {
     Damaged {
         /// Offset in the input of the block or header that is damaged.
         at: u64,
-        /// What is wrong with it.
+        /// The kind of damage.
         what: String,
     },
     /// The bytes begin no format that can be read.

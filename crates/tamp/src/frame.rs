@@ -2,7 +2,7 @@
 
 use crate::{Error, input::Reader, job::Job};
 
-/// What one frame may need.
+/// Bounds of one frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Bytes of contents up to which a frame is gathered for a worker: a larger one may be all there is, and is begun
@@ -14,7 +14,7 @@ pub(crate) struct Bounds {
     pub window: u64,
 }
 
-/// What a frame or member turned out to be; `S` decodes one in order.
+/// A frame or member that was begun; `S` decodes one in order.
 pub(crate) enum Begun<S> {
     /// The job holds it whole.
     Gathered,

@@ -12,7 +12,7 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::{Error, Meter};
 
-/// What is read at once where nothing else is known.
+/// Bytes that are read at once where nothing else is known.
 const BUFFER: usize = 256 << 10;
 
 /// Data to be read once, from beginning to end.
@@ -251,7 +251,7 @@ impl Reader {
     /// A file that can be read at other offsets too, with the offsets between which the input lies.
     pub fn file(&self) -> Option<(Arc<File>, u64, u64)> {
         match &self.from {
-            // What is in the buffer was read before `at`.
+            // The content of the buffer was read before `at`.
             From::File { file, at, end, .. } => {
                 let base = *at - (self.end - self.begin) as u64 - self.offset;
                 Some((Arc::clone(file), base, *end))

@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub check: Check,
 }
 
-/// What a worker does with the input of a block.
+/// A worker's task with the input of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Task {
     /// Nothing: the source has made the output already.
@@ -52,7 +52,7 @@ impl Task {
     }
 }
 
-/// What is checked over several blocks, in their order.
+/// A check over several blocks, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Check {
     /// A frame begins with this block.
@@ -63,7 +63,7 @@ pub(crate) struct Check {
     pub closes: Option<Promise>,
 }
 
-/// What a frame declares of its contents.
+/// Length and checksum that a frame declares of its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Promise {
     pub len: Option<u64>,

@@ -39,7 +39,7 @@ impl Format {
     /// Sizes that a block may have, from and to.
     pub fn blocks(self) -> (usize, usize) {
         match self {
-            // What the header can say: 64 and 256 KiB, 1 and 4 MiB.
+            // The sizes that the header can hold: 64 and 256 KiB, 1 and 4 MiB.
             Format::Lz4 => (64 << 10, 4 << 20),
             Format::Zst | Format::Gz => (1 << 10, 128 << 20),
         }
@@ -88,7 +88,7 @@ const LZ4_FAST: i32 = 8;
 /// Levels of libdeflate for -1 to -9.
 const DEFLATE: [i32; 9] = [1, 2, 3, 4, 5, 6, 8, 9, 12];
 
-/// What LZ4 does at a level.
+/// The compressor of LZ4 at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lz4Level {
     /// The fast compressor with this acceleration.

@@ -1,6 +1,6 @@
 //! Compression in standard formats with every core: zstd, LZ4 and gzip, block by block.
 //!
-//! What is written, the stock tools read; what they write is read here, with every core wherever the file
+//! The stock tools read this output; their output is read here, with every core wherever the file
 //! allows it. [`compress`] and [`decompress`] take an [`Input`] and an [`Output`] and neither know file names nor
 //! print; [`files`] has what a command needs around them to replace one file by another without ever
 //! losing both. The engine, which is the same for all formats, is described in `engine.rs`.

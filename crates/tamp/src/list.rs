@@ -1,4 +1,4 @@
-//! What is in a compressed file (`--list`), in true numbers: where the file does not say them, it is decoded to count.
+//! Contents of a compressed file (`--list`), in true numbers: where the file lacks them, it is decoded to count.
 
 use std::os::unix::fs::FileExt;
 

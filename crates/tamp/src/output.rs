@@ -160,7 +160,7 @@ impl Output {
     /// Ends it.
     ///
     /// # Errors
-    /// What was written last cannot be.
+    /// The last bytes cannot be written.
     pub(crate) fn finish(self) -> io::Result<Written> {
         let file = match self.to {
             To::Nowhere => None,

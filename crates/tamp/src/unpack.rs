@@ -47,7 +47,7 @@ enum Inside {
     Gzip(Box<gz::Serial>),
 }
 
-/// What to do next.
+/// The next step.
 enum Step {
     /// The job is a part of the contents.
     Job,

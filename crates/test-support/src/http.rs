@@ -7,7 +7,7 @@ pub struct Answer {
     pub status: u16,
     /// The status line and headers.
     pub head: String,
-    /// What came after the head.
+    /// Bytes after the head.
     pub body: Vec<u8>,
 }
 

@@ -24,7 +24,7 @@ pub enum When {
     Answer,
 }
 
-/// What it does.
+/// How it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
     /// Rows without an end; a login has none, and is asked for the password instead, again and again.

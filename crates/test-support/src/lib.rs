@@ -1,4 +1,4 @@
-//! What tests of several crates share: stores of made-up runs, servers of databases, a server of pages and its client.
+//! Helpers of tests of several crates: stores of made-up runs, servers of databases, a server of pages and its client.
 //!
 //! Nothing of the program depends on this crate; a failure here ends the test that asked.
 

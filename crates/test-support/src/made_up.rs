@@ -12,7 +12,7 @@ use fenxi_store::{Begin, End, Store, StoreError};
 const START: Micros = Micros(1_795_269_600_000_000);
 /// Samples of a run.
 pub const SECONDS: i64 = 60;
-/// What `usr` of the whole machine always is, in the first run and in the second.
+/// The constant `usr` of the whole machine, in the first run and in the second.
 pub const USR: [f64; 2] = [31.0, 67.0];
 /// Is in the second run, in its facts, labels and name, and in no answer about the first.
 pub const OTHER: &str = "canary-of-the-second-run";

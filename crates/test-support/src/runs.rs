@@ -21,11 +21,11 @@ pub struct Runs {
 
 /// A run to be.
 pub struct Made {
-    /// What it begins with.
+    /// How it begins.
     pub begin: Begin,
     /// How it ends.
     pub end: End,
-    /// What was recorded.
+    /// The recorded rows.
     pub rows: Rows,
 }
 
@@ -79,7 +79,7 @@ impl Made {
         self.rows.row(&text::TABLE, None, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
     }
 
-    /// What a generator did in each second.
+    /// Adds a generator's transactions per second, one rate for each second.
     pub fn load(&mut self, generator: &str, rates: impl IntoIterator<Item = f64>) {
         for (second, rate) in rates.into_iter().enumerate() {
             let t = self.at(second as f64 + 1.0);
@@ -121,7 +121,7 @@ impl Runs {
         self
     }
 
-    /// What the store knows of a run, by its place among those made.
+    /// The store's entry of a run, by its place among those made.
     pub fn entry(&self, run: usize) -> RunEntry {
         self.store.run(&self.ids[run]).unwrap()
     }

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::http;
 
-/// What is in the environment of every server, and in no answer.
+/// A value in the environment of every server, and in no answer.
 pub const SECRET: &str = "canary-5d1f0c7e-of-the-environment";
 
 /// How a server is started.
@@ -111,7 +111,7 @@ pub struct Served {
 pub struct Answer {
     /// Status, 0 when the connection ended without one.
     pub status: u16,
-    /// What came after the head.
+    /// Bytes after the head.
     pub body: Vec<u8>,
     /// From the connection's begin to the last byte.
     pub took: Duration,
@@ -157,7 +157,7 @@ impl Served {
         state.is_some_and(|s| s != 'Z' && s != 'X')
     }
 
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }

@@ -13,7 +13,7 @@ use std::{
 
 use fenxi_wire::target::{Surroundings, Target};
 
-/// What the server does with a query.
+/// The server's reaction to a query.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// Answers, not before the time has passed since the server's first query.

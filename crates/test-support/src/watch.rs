@@ -1,4 +1,4 @@
-//! What a server must not change, and what it may take: files as they were, and resident memory of a process with
+//! Limits of a server: files that it must not change, and resident memory that it may take, of a process with
 //! all that it started. Shared by the standing adversary and the tests of the command line.
 
 use std::{
@@ -26,7 +26,7 @@ const STRAYS_EVERY: u32 = 50;
 pub struct Tree(BTreeMap<PathBuf, (u32, u64, u64)>);
 
 impl Tree {
-    /// What is at and below `paths` now. What vanishes meanwhile is left out.
+    /// The files at and below `paths` now. Those that vanish meanwhile are left out.
     pub fn of<P: AsRef<Path>>(paths: &[P]) -> Tree {
         let mut tree = Tree::default();
         paths.iter().for_each(|path| tree.add(path.as_ref()));
@@ -49,7 +49,7 @@ impl Tree {
         self.0.insert(path.to_owned(), (meta.mode(), size, hash.finish()));
     }
 
-    /// What is new, gone or other in `now`, a line each; empty when nothing is.
+    /// Paths that are new, gone or other in `now`, a line each; empty when none is.
     pub fn changes(&self, now: &Tree) -> Vec<String> {
         let paths: BTreeSet<&PathBuf> = self.0.keys().chain(now.0.keys()).collect();
         let said = |path: &&PathBuf| match (self.0.get(*path), now.0.get(*path)) {

@@ -43,7 +43,7 @@ const READ: usize = 64 << 10;
 pub struct Channel {
     socket: OwnedFd,
     tls: Option<Box<ClientConnection>>,
-    /// What the kernel did not take.
+    /// Bytes that the kernel did not take yet.
     unsent: Vec<u8>,
 }
 

@@ -39,7 +39,7 @@ const NOT_PREPARED: &[&str] = &["0A000", "26000", "42P05", "08P01"];
 /// How long cancelling a statement may take.
 const CANCEL: Duration = Duration::from_secs(1);
 
-/// What is taken of an answer by default: one message, all of them, and rows.
+/// Default limits of an answer: bytes of one message, bytes of all of them, and rows.
 const MESSAGE: usize = 16 << 20;
 const ANSWER: u64 = 64 << 20;
 const ROWS: u64 = 200_000;
@@ -64,20 +64,20 @@ pub struct Client {
     most_rows: u64,
     /// The most bytes of an answer, with all that comes beside its rows.
     most_bytes: u64,
-    /// What may be kept of answers, which several connections share.
+    /// Bytes that may still be kept of answers, which several connections share.
     allowance: Option<Arc<AtomicU64>>,
-    /// What else the user should know of how the connection was made.
+    /// Further cautions for the user about how the connection was made.
     cautions: Vec<String>,
     /// Statements that are prepared, and whether they can be.
     repeated: Vec<(Statement, bool)>,
-    /// What it did so far.
+    /// Counts of its work so far.
     tally: Arc<Tally>,
 }
 
-/// What is done with a row.
+/// Callback for each row.
 type OnRow<'a> = dyn FnMut(&Session, &[u8]) -> Result<(), WireError> + 'a;
 
-/// What came first of what was waited for.
+/// The first of the awaited events.
 enum Came {
     Ready,
     CopyIn,
@@ -190,7 +190,7 @@ impl Client {
         self.most_bytes = bytes;
     }
 
-    /// What may be kept of rows from now on, in bytes: each row takes its share, and the one for which nothing is left ends
+    /// Bytes that may be kept of rows from now on: each row takes its share, and the one for which nothing is left ends
     /// the connection. Who shares it fills it up again.
     pub fn set_allowance(&mut self, allowance: &Arc<AtomicU64>) {
         self.allowance = Some(Arc::clone(allowance));
@@ -215,7 +215,7 @@ impl Client {
         let (statement, _) = &self.repeated[place];
         self.session.execute(statement, &[], Mode::Prepared, &mut self.output);
         match self.give(sql, row) {
-            // What it depends on was changed, or a pooler gave us another session: it is asked as text from now on.
+            // An object it uses was changed, or a pooler gave us another session: it is asked as text from now on.
             Err(ClientError::Refused { error, .. }) if NOT_PREPARED.contains(&error.sqlstate()) => {
                 self.repeated[place].1 = false;
                 self.each(sql, row)
@@ -491,7 +491,7 @@ impl Drop for Client {
     }
 }
 
-/// What a row takes of an allowance: its bytes, and what is kept of each of its values. False when that much is not left.
+/// Takes a row's cost from an allowance: its bytes, and what is kept of each value. False when that much is not left.
 fn takes(left: &AtomicU64, bytes: usize, cells: usize) -> bool {
     const ROW: u64 = 64;
     const CELL: u64 = 32;

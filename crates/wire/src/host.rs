@@ -44,7 +44,7 @@ impl Listener {
         let holds = |pid: &u32| processes.sockets(*pid).iter().any(|inode| sockets.contains(inode));
         let mut holders: BTreeSet<u32> = processes.pids().into_iter().filter(holds).collect();
         if holders.len() > 1 {
-            // What hands sockets over to services holds them too, and is none.
+            // The service manager (PID 1) holds the sockets it hands over too, and is no service.
             holders.remove(&1);
         }
         let (pid, name) = holders.iter().find_map(|pid| {

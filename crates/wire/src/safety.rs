@@ -73,7 +73,7 @@ pub(crate) fn permit(login: &Login, encrypted: bool, method: Method) -> Result<O
     }
 }
 
-/// What the user should know of a connection that is there.
+/// Warning for the user about an established connection: it is unencrypted.
 pub(crate) fn unencrypted(login: &Login, encrypted: bool) -> Option<String> {
     let was_wanted = login.agreed && login.tls == crate::login::Tls::Disable;
     (login.reach == Reach::Network && !encrypted && !was_wanted).then(|| {

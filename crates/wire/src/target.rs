@@ -107,7 +107,7 @@ pub enum TargetError {
     Url {
         /// As it was given, without a password.
         url: String,
-        /// What is wrong, and what it can be.
+        /// The fault, and the accepted values.
         what: String,
     },
     /// A variable of the environment with an unknown value.
@@ -115,7 +115,7 @@ pub enum TargetError {
     Variable {
         /// Its name.
         variable: String,
-        /// What is wrong, and what it can be.
+        /// The fault, and the accepted values.
         what: String,
     },
     /// A host without an address.

@@ -63,7 +63,7 @@ pub struct Files {
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
-/// What connections to `host` are encrypted with.
+/// TLS configuration for connections to `host`, and its server name.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -160,8 +160,8 @@ impl ServerCertVerifier for AnyName {
     }
 }
 
-/// What binds a login to a TLS connection (RFC 5929, `tls-server-end-point`): the hash of the server's certificate, by the
-/// hash function of its signature, or SHA-256 where that is MD5 or SHA-1. None where the signature has none that is known.
+/// Channel binding of a login to TLS (RFC 5929, `tls-server-end-point`): the hash of the server's certificate, by the
+/// hash function of its signature, or SHA-256 where that is MD5 or SHA-1. None where the signature has no known one.
 pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let (_, whole, _) = element(certificate)?;
     let (_, _, behind) = element(whole)?;

@@ -13,9 +13,9 @@ use std::{
 use fs_err as fs;
 use rustix::fs::{FlockOperation, flock};
 
-/// What names of such folders begin with.
+/// Prefix of names of such folders.
 const PREFIX: &str = "fenxi-worker-";
-/// What they begin with until their lock is held: a search for leftovers must not lock it first.
+/// Their prefix until their lock is held: a search for leftovers must not lock it first.
 const MAKING: &str = "fenxi-making-";
 /// The file in it that is locked.
 const LOCK: &str = "lock";
@@ -62,7 +62,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is removed by the next one.
+        // A folder that cannot be removed is removed by the next one.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

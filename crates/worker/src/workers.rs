@@ -24,7 +24,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// What the environment of workers keeps: where libraries are found, and nothing that is secret.
+/// Variables that the environment of workers keeps: where libraries are found, and nothing that is secret.
 const ENVIRONMENT: [&str; 1] = ["LD_LIBRARY_PATH"];
 
 /// Options of starting workers.

@@ -143,7 +143,7 @@ fn main() -> Result<ExitCode> {
     Ok(closing(&args, begun.elapsed(), &total, &found))
 }
 
-/// What broke, with what was asked until then.
+/// A failure, with the requests until then.
 struct Failure {
     broken: Broken,
     /// The latest last.

@@ -9,7 +9,7 @@ use std::{
 
 use super::{served::Served, siege::Broken};
 
-/// What others may have to wait longer than without them: the machine may be busy with something else.
+/// How much longer others may have to wait than without them: the machine may be busy with something else.
 const OTHERS: Duration = Duration::from_secs(1);
 /// So often others are slow before it counts.
 const TRIES: usize = 3;
@@ -137,7 +137,7 @@ fn unread(address: SocketAddr) -> Option<TcpStream> {
         bytes.extend(head(2 * i + 1, "/api/v1/sql?q=SELECT%20*%20FROM%20range(1000)", &host));
     }
     stream.write_all(&bytes).ok()?;
-    // What the server sends first may be its settings; nothing more is read.
+    // The first bytes of the server may be its settings; nothing more is read.
     let _ = stream.read(&mut [0; 9]);
     Some(stream)
 }

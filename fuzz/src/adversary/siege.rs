@@ -18,11 +18,11 @@ use super::{
 
 /// An answer may come so long after the time limit.
 const GRACE: Duration = Duration::from_secs(1);
-/// What an answer is that comes later.
+/// The failure of an answer that comes later.
 const LATE: &str = "an answer after the time limit";
 /// How often a request is late before that counts: the machine may be busy with something else.
 const TRIES: usize = 3;
-/// What every client must get, whatever was asked before.
+/// The query that every client must get answered rightly, whatever was asked before.
 const KNOWN: &str = "SELECT sum(usr) AS a, wmean(usr, dt) AS b, count(DISTINCT run) AS c, 42 AS d FROM cpu";
 
 /// How a server is set up.
@@ -34,7 +34,7 @@ pub struct Setup {
     pub limit: Duration,
     /// Its memory in bytes.
     pub memory: u64,
-    /// What all processes may have beyond that.
+    /// Bytes that all processes may have beyond that.
     pub more: u64,
     /// Whether it may change nothing.
     pub read_only: bool,
@@ -64,12 +64,12 @@ pub struct Asked {
     pub one_run: bool,
 }
 
-/// What did not hold.
+/// An expectation that did not hold.
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// In a word, the same for the same thing.
     pub what: &'static str,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
 }
 
@@ -91,7 +91,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What people ask, see [`Siege::honest`].
+/// Number of requests that people make, see [`Siege::honest`].
 const HONEST: usize = 5;
 
 /// Where a store keeps the checksums of questions that it was sent.
@@ -127,7 +127,7 @@ impl Siege {
             most: Mutex::default(),
         };
         siege.known().map_err(|broken| anyhow::anyhow!("before any statement: {}", broken.seen))?;
-        // What is derived from a run once is cached in the store.
+        // Data derived from a run once is cached in the store.
         for n in 0..HONEST {
             siege.honest(n).map_err(|broken| anyhow::anyhow!("before any statement: {}", broken.seen))?;
         }
@@ -198,7 +198,7 @@ impl Siege {
     /// Asks, and judges the answer.
     ///
     /// # Errors
-    /// What did not hold.
+    /// An expectation that did not hold.
     pub fn ask(&self, asked: &Asked) -> Result<(), Broken> {
         let run = asked.one_run.then_some(self.one.as_str());
         let ask = || match asked.way {
@@ -255,7 +255,7 @@ impl Siege {
                 return broken(what, text.chars().take(500).collect());
             }
         }
-        // What an error quotes was known to who asked.
+        // Text that an error quotes was known to the client.
         let told = |word: &str| text.contains(word) && !asked.statement.contains(word);
         if asked.one_run && answer.status == 200 && (told(OTHER) || told(&self.two)) {
             return broken("another run than was asked for", text.chars().take(500).collect());
@@ -300,7 +300,7 @@ impl Siege {
     /// of what it has not finished.
     ///
     /// # Errors
-    /// What has changed.
+    /// When a file has changed, or the server has panicked.
     pub fn unchanged(&self) -> Result<(), Broken> {
         self.compare(!self.setup.read_only)
     }
@@ -327,7 +327,7 @@ impl Siege {
     /// Ends the server as Ctrl-C does; nothing may be left of it.
     ///
     /// # Errors
-    /// What is left, or how it ended.
+    /// When something is left, or it did not end well.
     pub fn end(mut self) -> Result<Summary, Broken> {
         let status = self.served.end();
         if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
@@ -368,14 +368,14 @@ impl Siege {
         locked(&self.statuses).values().sum()
     }
 
-    /// What has been so far.
+    /// The summary of the siege so far.
     pub fn summary(&self) -> Summary {
         let most = locked(&self.most);
         Summary { statuses: locked(&self.statuses).clone(), most_memory: most.0, slowest: most.1, honest: Vec::new() }
     }
 }
 
-/// What a siege saw.
+/// The summary of a siege.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Answers by status.

@@ -260,7 +260,7 @@ pub const ENDS: [&str; 16] = [
     "\u{200b}", "\x08", "\u{3000}", "\u{180e}",
 ];
 
-/// What is put into statements at random.
+/// Texts that are put into statements at random.
 pub const NOISE: [&str; 30] = [
     "--", "/*", "*/", "'", "\"", "$$", "$a$", ";", "\r", "\n", "\\", "(", ")", "[", "]", "{", "}", ",", "::", ".",
     "..", "@", "#", "?", "$1", "\u{feff}", "\u{a0}", "\x00", "E'", " 1e999 ",
@@ -322,7 +322,7 @@ pub const SETTINGS: [&str; 28] = [
     "debug_force_external",
 ];
 
-/// What opens and closes a level of depth.
+/// Texts that open and close a level of depth.
 pub const NESTS: [(&str, &str); 12] = [
     ("(", ")"),
     ("[", "]"),
@@ -338,11 +338,11 @@ pub const NESTS: [(&str, &str); 12] = [
     ("MAP {1: ", "}"),
 ];
 
-/// What makes a statement long.
+/// Texts that make a statement long.
 pub const CHAINS: [&str; 9] =
     [" + 1", " OR 1", "::INT", "[1]", " UNION ALL SELECT 1", " || 'a'", ", 1", " COLLATE NOCASE", " IS NULL"];
 
-/// What takes time or memory; `@` is a size.
+/// Statements that take time or memory; `@` is a size.
 pub const HEAVY: [&str; 24] = [
     "SELECT repeat('x', @)",
     "SELECT length(repeat('x', @))",

@@ -15,7 +15,7 @@ pub struct Texts {
 pub struct Notice {
     /// Lines that belong to the package: copyright, mostly.
     pub head: Vec<String>,
-    /// What is shared.
+    /// The shared text.
     pub body: String,
 }
 
@@ -99,7 +99,7 @@ fn said(head: &str) -> Vec<String> {
     lines.filter(|line| !line.is_empty() && !NAMES.contains(&spoken(line).as_str())).map(str::to_owned).collect()
 }
 
-/// What a text says, whatever its line breaks and signs.
+/// A text's letters and digits in lower case, whatever its line breaks and signs.
 fn spoken(text: &str) -> String {
     let text = text.replace("https://", "http://").replace("apache.org/licenses/LICENSE-2.0", "apache.org/licenses/");
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()

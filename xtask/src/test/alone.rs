@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::programs::Program;
 
-/// What runs alone, and why.
+/// Tests that run alone, and why.
 const LIST: &str = include_str!("../../alone.txt");
 
 /// An entry of the list.

@@ -1,7 +1,7 @@
-//! What test programs print: what failed, and what was skipped. A test that needs what this machine does not have prints a
-//! line that begins with `SKIPPED`; libtest hides what tests that pass print, so that it is asked for and looked through here.
+//! Output of test programs: failed and skipped tests. A test that needs what this machine does not have prints a line
+//! that begins with `SKIPPED`; libtest hides the output of tests that pass, which is thus asked for and searched here.
 
-/// What may be skipped, and why.
+/// Tests that may be skipped, and why.
 const LIST: &str = include_str!("../../may-skip.txt");
 
 /// Why the test that prints `line` may be skipped; None when it may not.

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Job {
     /// As `load/it`.
     pub program: String,
-    /// What distinguishes it from other jobs of the program; with a space before it.
+    /// The suffix that distinguishes it from other jobs of the program; with a space before it.
     pub part: &'static str,
     pub command: Command,
     /// How many tests it runs at once.
@@ -59,7 +59,7 @@ impl Ended {
         self.status.success() && !self.overdue && self.stdout.lines().any(|line| line.starts_with("test result: ok"))
     }
 
-    /// What is wrong with a program that names no test that failed.
+    /// Why a program failed that names no test that failed.
     pub fn why(&self) -> String {
         let unfinished = outputs::unfinished(&self.stdout, &self.tests).join(", ");
         let label = self.label();

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::pool::Job;
 use crate::{ci::cargo, repository::Repository};
 
-/// What cargo passes to a program about its package: the variable behind `CARGO_PKG_`, and the member of the metadata.
+/// Facts on its package that cargo passes to a program: variable behind `CARGO_PKG_`, and member of the metadata.
 const FACTS: &[(&str, &str)] = &[
     ("NAME", "name"),
     ("VERSION", "version"),
@@ -171,7 +171,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// What cargo passes about a package to its programs, empty where the package does not set it.
+/// Variables on a package that cargo passes to its programs, empty where the package does not set them.
 fn facts(package: &Value) -> impl Iterator<Item = (&'static str, String)> {
     let fact = |(name, member): &(&'static str, &str)| (*name, text(&package[*member]).to_owned());
     let version = text(&package["version"]);
@@ -206,7 +206,7 @@ fn libraries(target: &Path) -> Result<OsString> {
     Ok(std::env::join_paths(folders)?)
 }
 
-/// What a command prints, when it ends well.
+/// The standard output of a command, when it ends well.
 fn said(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot start {}", command.get_program().display()))?;

@@ -1,4 +1,4 @@
-//! What is locked is pinned by checksum, and comes from its declared source: otherwise a lock file is a wish.
+//! Locked packages are pinned by checksum, and come from their declared source: otherwise a lock file is a wish.
 
 use anyhow::Result;
 use serde_json::Value;

@@ -24,7 +24,7 @@ pub fn check(repository: &Repository) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// What cargo prints of the crates that the command needs on this machine.
+/// Output of `cargo tree`: the crates that the command needs on this machine.
 fn tree(repository: &Repository) -> Result<String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["tree", "--locked", "--package", "fenxi-cli", "--edges", "normal,build", "--prefix", "none"]);

@@ -34,7 +34,7 @@ struct Wrong {
     words: &'static str,
     /// Phrases in which it is right.
     unless: &'static [&'static str],
-    /// What to write instead.
+    /// The expression to write instead.
     instead: &'static str,
 }
 
@@ -83,7 +83,7 @@ const WRONG: &[Wrong] = &[
     },
 ];
 
-/// What programs and data do.
+/// Verbs for programs and data.
 const REPORTED: &str = "reported, printed, detected";
 
 /// Where "least" is the word of the field, or of the language.

@@ -232,7 +232,7 @@ pub(super) fn without_chance(
     excess
 }
 
-/// What is accounted for without those kinds that are only of the rest.
+/// Time accounted for, without the kinds that are only of the rest.
 fn accounted(taken: &BTreeMap<&'static str, Attribution>) -> f64 {
     taken.iter().filter(|(name, _)| !OF_THE_REST.contains(name)).map(|(_, t)| t.time).sum()
 }

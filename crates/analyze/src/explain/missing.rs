@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 0.02;
 struct MissingInput {
     /// It is known where one of these parts is.
     parts: &'static [&'static str],
-    /// What is unknown, and how to record it.
+    /// Names the unknown input, and how to record it.
     message: &'static str,
 }
 
@@ -49,7 +49,7 @@ const MISSING_INPUTS: &[MissingInput] = &[
 pub(super) const ASSUMED: &str =
     "on CPU is assumed: samples count an active session without a wait event, which may wait for a CPU as well";
 
-/// What is unknown of each group, what casts doubt on its parts, and what its residual may be.
+/// Notes on each group: unknown inputs, doubts about its parts, and possible causes of its residual.
 pub(super) fn notes(
     groups: &[(&str, &[RunSummary])],
     split: &Split,
@@ -62,7 +62,7 @@ pub(super) fn notes(
         _ => format!("{}: ", which.iter().map(|i| titles[*i]).collect::<Vec<_>>().join(", ")),
     };
     let mut noted: Vec<(Vec<usize>, String)> = Vec::new();
-    // What is so of several groups is reported once.
+    // A note that holds for several groups is reported once.
     let mut note = |which: Vec<usize>, message: &str| match noted.iter_mut().find(|(_, text)| text == message) {
         Some((of, _)) => of.extend(which),
         None if which.is_empty() => {}
@@ -104,7 +104,7 @@ pub(super) fn notes(
     notes
 }
 
-/// What a group's residual may be.
+/// Possible causes of a group's residual.
 fn residual(split: &Split, group: usize, known: &BTreeSet<&'static str>) -> Option<String> {
     let rest = split.parts.iter().find(|part| part.name == RESIDUAL)?;
     let (mean, whole) = (rest.means[group]?, split.whole.means[group]?);

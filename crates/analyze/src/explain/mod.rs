@@ -92,7 +92,7 @@ pub struct Split {
 struct KnownParts {
     whole: f64,
     parts: BTreeMap<&'static str, (f64, String)>,
-    /// What was taken off sampled waits, as it was in the run queue, and as it was chance.
+    /// Time taken off sampled waits: that in the run queue, and that due to chance.
     off: [f64; 2],
 }
 
@@ -206,7 +206,7 @@ pub mod waits {
     pub const RUN_QUEUE: &str = "run queue";
     /// All of these.
     pub const COUNTED: [&str; 3] = [USER, SYSTEM, RUN_QUEUE];
-    /// What looks see of them.
+    /// The state that samples of threads show for them.
     pub const RUN: &str = "run";
 }
 
@@ -215,7 +215,7 @@ pub const AT_WORK: &str = "threads at work";
 /// With more threads at work than this, that is reported.
 const SEVERAL: f64 = 1.1;
 
-/// What a command waits for: the word of looks at its threads, the part, and what it is; the first one is no look.
+/// Waits of a command: the word in samples of its threads, the part, and its meaning; the first is not sampled.
 const WAITS: &[(&str, &str, &str)] = &[
     ("run queue", kinds::name::RUN_QUEUE, "The command runnable without a CPU"),
     ("disk", "disk", "Waiting for reads and writes of disks"),
@@ -268,7 +268,7 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
         Some(KnownParts { whole, parts, off: [0.0; 2] })
     };
     let mut known = read(groups, known)?;
-    // What one run of several waited for and another did not took no time there.
+    // A wait that one run of several has and another lacks took no time in the other.
     let names: BTreeSet<&'static str> = known.iter().flatten().flat_map(|run| run.parts.keys().copied()).collect();
     let looked = |run: &RunSummary| !run.waits.is_empty();
     if groups.iter().all(|(_, runs)| runs.iter().all(looked)) {
@@ -290,7 +290,7 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     (split.parts.len() > 1).then_some(split)
 }
 
-/// What to know of the parts of commands of which several threads were at work at a moment.
+/// The note on the parts of commands of which several threads were at work at a moment.
 fn several(runs: &[RunSummary]) -> Option<String> {
     let at_work: Option<Vec<f64>> = runs.iter().map(|run| run.waits.get(AT_WORK).copied()).collect();
     let at_work = at_work.map(|threads| mean(&threads)).filter(|threads| *threads > SEVERAL)?;
@@ -339,7 +339,7 @@ fn split(
     Split { what, unit, whole, parts, notes: Vec::new(), absent: Vec::new() }
 }
 
-/// What each run of a group has of a part; None where one of them does not know it.
+/// Value of a part in each run of a group; None where it is unknown in one of them.
 fn values_of(runs: &[KnownParts], name: &str) -> Option<Vec<f64>> {
     runs.iter().map(|run| run.parts.get(name).map(|(time, _)| *time)).collect()
 }

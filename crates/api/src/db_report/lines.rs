@@ -145,7 +145,7 @@ fn mean<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Cell {
     }
 }
 
-/// What the second of two periods has more than the first, by the line's first column; None where one of them is unknown.
+/// Second of two periods minus the first, by the line's first column; None where one of them is unknown.
 fn change(line: &Line) -> Option<Cell> {
     let [a, b] = line.cells.first()?.as_slice() else { return None };
     let difference = b.value? - a.value?;

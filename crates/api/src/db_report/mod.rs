@@ -280,7 +280,7 @@ fn periods(engine: &Engine, whole: Asked<'_>) -> Result<DbReport, DbReportError>
             spec.params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut alone = vec![spec.question.to_owned()];
         alone.extend(params.iter().map(|(name, value)| format!("--param {name}={value}")));
-        // What is small in one period can be large in the other.
+        // A line that is small in one period can be large in the other.
         if known.params.iter().any(|param| param.name == "n") {
             params.push(("n".to_owned(), lines::MOST.to_string()));
         }

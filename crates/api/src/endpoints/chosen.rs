@@ -41,7 +41,7 @@ pub(crate) fn runs(context: &Context<'_>, query: &Query) -> Result<Vec<RunId>, A
     Ok(context.store.select_all(selectors)?)
 }
 
-/// What of the runs is asked: `from` and `to`.
+/// Scope of a request: its runs, between `from` and `to`.
 pub(super) fn scope(runs: &[RunId], query: &Query) -> Result<Scope, ApiError> {
     let scope = if runs.is_empty() { Scope::all() } else { Scope::of(runs.iter().cloned()) };
     Ok(scope.between(query.number("from")?, query.number("to")?))

@@ -1,4 +1,4 @@
-//! What pages ask a store: one list of endpoints, which the server offers over HTTP and a report
+//! Requests of pages to a store: one list of endpoints, which the server offers over HTTP and a report
 //! file carries answered.
 //!
 //! An endpoint only reads. It knows no HTTP: a request is its path and its [`Query`], an answer is

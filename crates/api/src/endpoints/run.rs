@@ -105,7 +105,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     Reply::json(&open(context, &chosen::runs(context, query)?)?)
 }
 
-/// What there is to see of `ids`.
+/// Overview of `ids`: title, details and sections.
 pub(crate) fn open(context: &Context<'_>, ids: &[RunId]) -> Result<Opened, ApiError> {
     let runs = all(context, ids)?;
     let title = runs.iter().map(|r| r.run.name.as_str()).collect::<Vec<_>>().join(" and ");
@@ -126,7 +126,7 @@ fn has_marks(context: &Context<'_>, ids: &[RunId]) -> Result<bool, ApiError> {
     Ok(false)
 }
 
-/// What is known of `ids` without data.
+/// Details of `ids`, read without their data.
 pub(crate) fn all(context: &Context<'_>, ids: &[RunId]) -> Result<Vec<Details>, ApiError> {
     let entries = ids.iter().map(|id| context.store.run(id)).collect::<Result<Vec<_>, _>>()?;
     let runs = Run::all(&entries);

@@ -10,7 +10,7 @@ use super::ApiError;
 pub(super) const ABOUT: &str = "Column to sort by: start, name, kind, host, duration, command, status, bytes, tag:KEY, \
                                 param:KEY or result:NAME; the latest first without it";
 
-/// What a list is sorted by.
+/// Sort key of a list.
 pub(super) enum Key {
     Start,
     Name,

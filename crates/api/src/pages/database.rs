@@ -3,7 +3,7 @@
 use super::{Page, Request, about, by_id, pairs, runs};
 use crate::endpoints::{ApiError, Context, Query, run};
 
-/// What sessions are told apart by and chosen of; `DIMENSIONS` of the front end.
+/// Dimensions by which sessions are grouped and filtered; `DIMENSIONS` of the front end.
 const DIMENSIONS: [&str; 8] = ["class", "event", "statement", "session", "user", "application", "client", "database"];
 
 /// The part below sessions, with its questions; those about a session first. `QUESTIONS` of the front end.

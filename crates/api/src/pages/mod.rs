@@ -29,7 +29,7 @@ pub(crate) struct Page {
 /// Path and query of a request.
 pub(crate) type Request = (&'static str, Query);
 
-/// What a file asks for besides, so that it stays small: path, parameter, value.
+/// Parameters added to the requests of a file, so that it stays small: path, parameter, value.
 pub(crate) const IN_A_FILE: &[(&str, &str, &str)] = &[("/api/v1/panel", "lines", "40")];
 
 pub(crate) use run::first_of_run;

@@ -19,7 +19,7 @@ const FIRST: [&str; 10] = [
     "marks",
 ];
 
-/// What the first screen of a run asks.
+/// Requests of the first screen of a run.
 pub(crate) fn first_of_run(run: &RunId) -> Vec<Request> {
     let id = std::slice::from_ref(run);
     let whole = ["/api/v1/findings", "/api/v1/explain"].map(|path| about(path, [], id));

@@ -24,7 +24,7 @@ fn page(store: &Store, address: &str) -> Result<String, ApiError> {
     page_file(&context, address).map(|html| String::from_utf8(html).unwrap())
 }
 
-/// What is embedded.
+/// The payload embedded in a page.
 fn payload(html: &str) -> Value {
     let begin = html.find("id=\"fenxi-data\">").unwrap() + "id=\"fenxi-data\">".len();
     let end = begin + html[begin..].find("</script>").unwrap();
@@ -63,7 +63,7 @@ fn every_question_is_answered_without_an_error() {
     let (asked, others): (Vec<_>, Vec<_>) = all.iter().partition(|question| question.may_answer(&holds));
     assert_eq!(panels(&payload).len(), asked.len());
     assert!(asked.len() > 50 && others.len() > 20, "{} asked, {} not", asked.len(), others.len());
-    // What is not asked would have had nothing to say.
+    // Questions that are not asked would have had nothing to show.
     let engine = Engine::open(&store, &fenxi_query::Options::default()).unwrap();
     let scope = fenxi_query::Scope::of([id]);
     for question in others {

@@ -13,7 +13,7 @@ const DEFINITIONS: &str = "#/components/schemas/";
 /// Keywords that say nothing about a value, or a bound that no answer is near to.
 const SILENT: [&str; 3] = ["description", "minimum", "maximum"];
 
-/// What is wrong with `value`, and where.
+/// First violation of `schema` by `value`, and where.
 fn refused(schema: &Value, value: &Value, definitions: &Map<String, Value>, place: &str) -> Option<String> {
     let inner = |schema: &Value, value: &Value, place: &str| refused(schema, value, definitions, place);
     let Some(schema) = schema.as_object() else { return (schema != true).then(|| format!("{place}: never")) };

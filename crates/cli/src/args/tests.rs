@@ -1,4 +1,4 @@
-//! What holds of the command line as a whole.
+//! Properties of the command line as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 

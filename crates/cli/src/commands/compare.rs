@@ -87,7 +87,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// What is repeated: runs, or batches of them.
+    /// The replicates: runs, or batches of them.
     fn replicates(&self) -> Replicates {
         if self.batch.is_some() { Replicates::Batches } else { Replicates::Runs }
     }

@@ -85,7 +85,7 @@ const SHORT_S: f64 = 5.0;
 /// Why no time is split.
 const NO_SPLIT: &str = "Where the time went is not shown: these runs have neither the latency of transactions nor the elapsed time of a command.";
 
-/// What is printed of the runs that `wanted` names.
+/// Output for the runs that `wanted` names.
 fn explained(engine: &Engine, args: &ExplainArgs, wanted: &[String]) -> anyhow::Result<String> {
     let explained = Explained::of(engine, [wanted.join(",")], &args.part.window)?;
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());

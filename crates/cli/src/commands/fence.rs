@@ -166,7 +166,7 @@ fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String 
     out
 }
 
-/// What shares cores with the fence.
+/// Note on CPUs that share cores with the fence.
 fn shared(beside: &Cpus) -> String {
     if beside.is_empty() {
         return String::new();

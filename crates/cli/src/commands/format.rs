@@ -63,7 +63,7 @@ fn described(path: &Path) -> anyhow::Result<Arc<TextFormat>> {
     Ok(Arc::new(TextFormat::tried(&name, &path.display().to_string(), &text)?))
 }
 
-/// What a format in a file is called.
+/// Name of a format in a file.
 fn name_of(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -174,7 +174,7 @@ fn list(known: &Formats, width: Option<usize>) -> String {
     out
 }
 
-/// What the format is, with its example; lines of that are cut to the `width` of a terminal.
+/// Description of the format, with its example; lines of that are cut to the `width` of a terminal.
 fn describe(entry: &Entry, width: Option<usize>) -> String {
     let line = |l: &str| match width {
         Some(width) => format!("{}\n", print::cut(&format!("    {}", l.replace('\t', "    ")), width)),

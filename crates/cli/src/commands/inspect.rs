@@ -153,7 +153,7 @@ fn looked(args: &InspectArgs) -> anyhow::Result<Vec<Looked>> {
         if files.is_empty() {
             bail!("no package {package} is known to dpkg, apk or pacman; `rpm -ql {package}` lists files of rpm's");
         }
-        // What is no ELF file is no program; what may not be read is reported.
+        // A file that is no ELF file is no program; one that may not be read is reported.
         let before = all.len();
         for path in files.iter().filter(|path| Path::new(path).is_file() && !Path::new(path).is_symlink()) {
             match look(&root, path, (&library_path, ""), Depth::Whole) {
@@ -224,7 +224,7 @@ fn side_by_side(all: &[Looked], only_differing: bool) -> String {
     print::listing(&header, &[], &[], &rows)
 }
 
-/// What a program is called above a column: a process by its number as well.
+/// Name of a program above a column: a process by its number as well.
 fn name(looked: &Looked) -> String {
     let path = print::visible(&looked.path);
     looked.pid.map_or_else(|| path.to_string(), |pid| format!("{path} ({pid})"))

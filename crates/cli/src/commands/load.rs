@@ -163,7 +163,7 @@ fn workload_text(name: &str) -> anyhow::Result<String> {
     Ok(Workload::shipped_text(name)?.to_owned())
 }
 
-/// What a command line names: the workload with its options, the database, and what is done there.
+/// Resolves a command line: the workload with its options, the database, and the program that runs there.
 fn resolve(place: &Where) -> anyhow::Result<(Workload, Target, Program)> {
     let target = Target::parse(&place.url, &surroundings(&place.url)?)?;
     let mut workload = workload(&place.workload)?;

@@ -149,7 +149,7 @@ fn letter(from: Side) -> &'static str {
     if from == Side::Laptop { "L" } else { "M" }
 }
 
-/// What a check found, and what is to be done about it.
+/// Findings of a check, and the plan that resolves them.
 struct Found<'p> {
     pair: &'p Pair,
     check: Check,

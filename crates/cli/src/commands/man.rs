@@ -77,7 +77,7 @@ fn roff(command: &Command) -> anyhow::Result<Vec<u8>> {
         .source(format!("fenxi {}", env!("CARGO_PKG_VERSION")))
         .manual("Fenxi")
         .render(&mut text)?;
-    // What clap calls extra are a command's notes and examples.
+    // The sections that clap calls extra are a command's notes and examples.
     let text = String::from_utf8(text)?.replace(".SH EXTRA", ".SH NOTES");
     Ok(escaped(&text).into_bytes())
 }

@@ -102,7 +102,7 @@ fn database(text: &str) -> Result<Db, String> {
     }
 }
 
-/// What is shown: sources, tables and view.
+/// Parts of a display: sources, tables and view.
 type Shown = (Vec<Arc<dyn Source>>, Vec<&'static Table>, Box<dyn View>);
 
 /// Shows it until the count is reached or a signal comes.
@@ -120,7 +120,7 @@ pub fn run(global: &Global, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
 /// Seconds until the only sample: the minimum interval.
 const AT_ONCE_S: f64 = 0.01;
 
-/// What a run has, or what of it was chosen.
+/// The tables of a run, or those of them that were chosen.
 fn recorded(args: &MemstatArgs) -> Shown {
     let width = print::width(&io::stdout());
     let [summary, files, databases] = views(args, memstat::Layout::Fitting, width);

@@ -140,7 +140,7 @@ pub fn run(global: &Global, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
     live::run(global, &args.live, Tool { name, sources, tables, view, since_boot, command: None })
 }
 
-/// What to say when -P asks for a CPU that the machine cannot have. A run or a saved output may be of another one.
+/// Error when -P asks for a CPU that the machine cannot have. A run or a saved output may be of another one.
 fn no_such_cpu(args: &MpstatArgs) -> Option<String> {
     if args.live.run.is_some() {
         return None;

@@ -162,7 +162,7 @@ pub fn run(global: &Global, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     live::run(global, &live, Tool { name: "watch nicstat", sources, tables, view, since_boot, command: None })
 }
 
-/// What the letters mean together.
+/// Combined meaning of the letters.
 fn options(args: &NicstatArgs) -> Options {
     let others = args.tcp || args.udp || args.softnet || args.ethtool;
     let columns = if args.extended || (args.all && !args.summary) {

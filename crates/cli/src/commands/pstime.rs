@@ -158,7 +158,7 @@ fn scale(args: &PstimeArgs) -> Scale {
     }
 }
 
-/// What is shown of a run: it has names of users, not their numbers.
+/// Filter for the processes of a run: it has names of users, not their numbers.
 fn chooses(args: &PstimeArgs, pids: Vec<u32>) -> Chooses {
     let (user, name) = (args.user.clone(), args.name.clone());
     Box::new(move |pid, of_user, comm, command| {

@@ -126,7 +126,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
             if !global.quiet {
                 print::messages(&describe(&outcome, series.as_deref()));
             }
-            // What a command printed meanwhile may have hidden them.
+            // The command's output may have hidden them meanwhile.
             if !args.command.is_empty() {
                 unmet.told().for_each(print::message);
             }
@@ -155,7 +155,7 @@ fn record(plan: Plan, passed: Passed, watch: &mut Watch<'_>) -> Result<Outcome, 
     observed.seal()
 }
 
-/// What is to be recorded.
+/// Plan of the recording.
 fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
     let root = args.machine.open()?;
     let host = hostname(&root);
@@ -215,7 +215,7 @@ fn reload(store: Store, series: String) -> Reload {
     })
 }
 
-/// What is wrong with a command line, without the advice on how to type it.
+/// The fault of a command line, without the advice on how to type it.
 fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()

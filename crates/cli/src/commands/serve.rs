@@ -233,7 +233,7 @@ fn access(args: &ServeArgs) -> anyhow::Result<Access> {
     Ok(args.token_file.as_deref().map_or(Ok(Access::Open), |path| Tokens::read(path).map(Access::Tokens))?)
 }
 
-/// What requests may use.
+/// Resource limits of requests.
 fn limits(args: &ServeArgs) -> anyhow::Result<Limits> {
     if args.rows == 0 {
         bail!("--rows 0 leaves nothing of an answer");

@@ -162,7 +162,7 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What a plan that is wrong or has changed comes to: exit code 2.
+/// Outcome of a plan that is wrong or has changed: exit code 2.
 fn refuse(error: StudyError) -> anyhow::Result<ExitCode> {
     match error {
         StudyError::Plan(_) | StudyError::Changed { .. } => {

@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: &TagArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What there is now of what was changed.
+/// Current values of the labels that were changed.
 fn said(labels: &Labels, args: &TagArgs) -> String {
     let name = args.name.as_ref().map(|_| match &labels.name {
         Some(name) => format!("named `{name}`"),

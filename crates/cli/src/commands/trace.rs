@@ -55,7 +55,7 @@ pub enum TraceCommand {
     Observe(Box<ObserverArgs>),
 }
 
-/// What was given of an observer.
+/// Arguments of an observer.
 #[derive(Debug)]
 pub struct ObserverArgs {
     observer: &'static Observer,

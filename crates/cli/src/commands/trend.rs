@@ -138,7 +138,7 @@ fn table(trend: &Trend, program: Option<&str>, args: &TrendArgs) -> String {
     out
 }
 
-/// What a point is called.
+/// Name of a point.
 fn place(point: &Point, args: &TrendArgs) -> String {
     if args.batch.is_some() { point.name.clone() } else { point.run.to_string() }
 }

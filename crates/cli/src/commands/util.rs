@@ -68,7 +68,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// What is shown of them.
+    /// Options of the view.
     pub fn options(&self) -> UtilOptions {
         let with_command = !self.command.is_empty();
         UtilOptions {

@@ -18,7 +18,7 @@ use crate::{options::LiveArgs, print};
 
 /// A tool that shows what others have printed.
 pub struct Saved {
-    /// What people call it.
+    /// Its usual name.
     pub name: &'static str,
     /// The tables that it shows; the first one is what a text must have, and its CSV.
     pub tables: Vec<&'static Table>,

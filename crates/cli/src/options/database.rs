@@ -113,7 +113,7 @@ pub fn caution(cautions: impl IntoIterator<Item = impl AsRef<str>>) {
     }
 }
 
-/// What the environment sets that a URL may leave open.
+/// Settings of the environment that a URL may leave open.
 pub fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
     let mysql = is_mysql(url);
     let (user, password) = if mysql { ("MYSQL_USER", "MYSQL_PWD") } else { ("PGUSER", "PGPASSWORD") };

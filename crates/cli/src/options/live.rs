@@ -1,4 +1,4 @@
-//! What all live tools have in common: when they sample, what they show, and in which form.
+//! Shared options of all live tools: when they sample, what they show, and in which form.
 
 use clap::{Args, ValueEnum};
 use fenxi_remote::Target;

@@ -1,4 +1,4 @@
-//! What several commands have in common on the command line: options that they share, and values as they are typed.
+//! Shared parts of the command line of several commands: their common options, and values as they are typed.
 //! No command is known here.
 
 mod answer;

@@ -52,7 +52,7 @@ pub enum Thinning {
 }
 
 impl RollArgs {
-    /// What is kept.
+    /// Limits of the data that is kept.
     ///
     /// # Errors
     /// When two ages or two sizes are given.
@@ -169,7 +169,7 @@ mod tests {
         let expected = ["fenxi", "--store", "s", "record", "--config", file, "--roll=1h", "--keep=14d,20GB"];
         let rest = ["--source=+pressure", "--quiet", "--name", "a"];
         assert_eq!(all, words(&[expected.as_slice(), rest.as_slice()].concat()));
-        // What belongs to a command is left alone.
+        // Arguments that belong to a command are left alone.
         let other = words(&["fenxi", "record", "--", "x", "--config", file]);
         assert_eq!(with_config(&other).unwrap(), other);
         assert!(with_config(&words(&["fenxi", "record", "--config=/nowhere"])).is_err());

@@ -1,4 +1,4 @@
-//! What `fenxi store push` and `pull` have in common: where to, what of it is only listed, and what became of labels.
+//! Shared parts of `fenxi store push` and `pull`: where to, what of it is only listed, and what became of labels.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ impl TravelArgs {
         self.dry_run || self.list
     }
 
-    /// What lies at an address.
+    /// Opens the store at an address.
     pub fn open(&self, address: &str) -> anyhow::Result<Remote> {
         let token = match &self.token_file {
             Some(file) => Some(fenxi_serve::own_token(file)?),
@@ -53,7 +53,7 @@ impl TravelArgs {
     }
 }
 
-/// What happened to labels, and what cannot be read there, for people.
+/// Prints merged labels, label conflicts, and errors of reading there, for people.
 pub fn print_merged(labels: usize, dry: bool, conflicts: &[LabelConflict], unreadable: &[String]) {
     if labels > 0 {
         let would = if dry { "would merge" } else { "merged" };

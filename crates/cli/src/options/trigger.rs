@@ -1,4 +1,4 @@
-//! What a recording is to look for, and what to do when it comes true.
+//! Conditions that a recording looks for, and actions when one comes true.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub enum Only {
 }
 
 impl TriggerArgs {
-    /// What to look for; None when nothing is. Adds sources that conditions need.
+    /// The triggers; None when there are none. Adds sources that conditions need.
     pub fn triggers(&self, sources: &mut Vec<Arc<dyn Source>>) -> anyhow::Result<Option<Triggers>> {
         if self.when.is_empty() && self.mark_on.is_none() {
             return Ok(None);
@@ -94,7 +94,7 @@ impl TriggerArgs {
 /// Reports now what could not be started when a condition comes true: that may be in hours, and the moment is gone then.
 fn warn_of_refused<'s>(sources: impl Iterator<Item = &'s Arc<dyn Source>>) {
     for source in sources {
-        // What starts is dropped, and with it what it attached.
+        // A started source is dropped, and with it what it attached.
         if let Err(error) = source.start(&Root::live()) {
             print::message(&format!("warning: --then {} could not be started here: {error}", source.spec().name));
         }

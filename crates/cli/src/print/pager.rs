@@ -12,7 +12,7 @@ use rustix::termios::tcgetwinsize;
 
 use super::stdout::{Filter, Form, Stdout, remember};
 
-/// What is read when nothing else is named; `-F` ends it by itself when all fits, `-R` keeps colours, `-X` leaves the text on the screen.
+/// The default pager; `-F` ends it by itself when all fits, `-R` keeps colours, `-X` leaves the text on the screen.
 const LESS: &str = "less";
 const LESS_OPTIONS: &str = "FRX";
 

@@ -10,7 +10,7 @@ use std::{
 
 use fenxi_model::{HIDDEN, is_hidden};
 
-/// What is written, which decides what must not be in it.
+/// Form of the output, which decides what must not be in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text laid out for people, without colours: only newlines and tabs move the cursor.
@@ -118,7 +118,7 @@ impl Filter {
         self.rest.is_empty() && bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
     }
 
-    /// What may pass of `bytes`, which follow those before.
+    /// The part of `bytes`, which follow those before, that may pass.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         let all = std::mem::take(&mut self.rest);
@@ -148,7 +148,7 @@ impl Filter {
         }
     }
 
-    /// What stands for a character that never ended.
+    /// Replacement of a character that never ended.
     pub(super) fn end(&mut self) -> Option<&'static str> {
         let broken = !std::mem::take(&mut self.rest).is_empty();
         broken.then_some("?")

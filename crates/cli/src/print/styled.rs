@@ -1,4 +1,4 @@
-//! What the parser of the command line says, in its own colours.
+//! Help and errors of the parser of the command line, in its own colours.
 
 use std::io::{self, IsTerminal, Write};
 

@@ -100,7 +100,7 @@ fn figures_agree_with_the_tools_of_the_system_over_the_same_seconds() {
     imports_give_what_was_printed(&fenxi, &mpstat, &iostat, &sar, &vmstat);
 }
 
-/// What the tools printed, imported, is what they printed: with the comparisons above, the recorder
+/// Imported output of the tools equals what they printed: with the comparisons above, the recorder
 /// and four importers agree about the same seconds.
 fn imports_give_what_was_printed(fenxi: &Fenxi, mpstat: &str, iostat: &str, sar: &str, vmstat: &str) {
     let dir = tempfile::tempdir().unwrap();

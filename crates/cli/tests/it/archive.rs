@@ -56,7 +56,7 @@ fn every_kind_of_run_comes_whole_into_another_store() {
     assert!(there.ok(&["show", "good=yes"]).contains("kept"));
     assert!(there.ok(&["window", "two"]).contains("steady"));
     assert_eq!(there.number("select count(*) from runs"), 4.0);
-    // What an average and an import have beside tables is there as well.
+    // The parts of an average and an import beside tables are there as well.
     assert!(there.number("select count(*) from spread.cpu") > 0.0);
     there.ok(&["import", "--again", "imported", "--name", "again"]);
     let again = there.run(&["import", archive]);
@@ -83,7 +83,7 @@ fn an_archive_goes_through_a_pipe_and_a_broken_one_leaves_nothing() {
     assert!(content(&there).is_empty() && walk(&there.path().join("open")).is_empty());
     assert!(pipe(&there, &archive).status.success());
     assert_eq!(there.store().ids().unwrap().len(), 2);
-    // What is compressed and no archive is imported as ever, also when it comes through a pipe.
+    // A compressed text that is no archive is imported as ever, also when it comes through a pipe.
     let plain = fs_err::read(here.path().with_file_name("vmstat.txt")).unwrap();
     let kept = walk(&here.path().join("runs")).into_iter().find(|p| p.ends_with("raw/vmstat.txt.zst")).unwrap();
     for bytes in [plain, fs_err::read(kept).unwrap()] {

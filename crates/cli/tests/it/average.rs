@@ -27,7 +27,7 @@ fn an_average_is_a_run_like_any_other_and_keeps_the_spread() {
     assert_eq!(throughput, 1010.0);
     assert_eq!(fenxi.number("select value from spread.result where name = 'throughput'"), 10.0);
 
-    // What is the same in all is a fact as it was; what is not is reported.
+    // A fact that is the same in all stays as it was; one that is not is reported.
     let differs = fenxi.sql("select name, value from text where run like '%-mean-%' and topic = 'differs'");
     assert!(differs.iter().all(|d| d["name"] != "load pgbench scaling factor"), "{differs:?}");
     let from = fenxi.sql("select value from text where run like '%-mean-%' and topic = 'average' and name = 'runs'");

@@ -1,4 +1,4 @@
-//! What CI systems read of a comparison: OpenMetrics and JUnit, batches of runs, and the trend of all results.
+//! Output of a comparison for CI systems: OpenMetrics and JUnit, batches of runs, and the trend of all results.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -17,7 +17,7 @@ use crate::{
     support::{skipped, text},
 };
 
-/// What a stand-in answers: status, headers, body.
+/// Reply of a stand-in: status, headers, body.
 type Reply = (u16, String, Vec<u8>);
 
 /// A server of HTTP/1.1; it ends with the test's process. The path of a request that is no GET has the method before it, and

@@ -37,7 +37,7 @@ fn names_of_the_store_and_of_the_program_are_completed() {
     assert_eq!(found(&fenxi, &["trend", "x", "--where", "g=n"]), ["g=new"]);
     assert_eq!(found(&fenxi, &["label", "tag", "be"]), ["before"]);
     assert_eq!(found(&fenxi, &["load", "run", "-w", "tpcb"]), ["tpcb_like"]);
-    // What is no known name is a file for the shell.
+    // A word that is no known name is a file for the shell.
     assert_eq!(found(&fenxi, &["import", "be"]), Vec::<String>::new());
     assert_eq!(found(&fenxi, &["record", "--", "ls", "be"]), Vec::<String>::new());
     // Another store has other runs; one that is not there has none.
@@ -54,7 +54,7 @@ fn scripts_ask_the_program() {
     fenxi.fails(2, &["completions", "tcl"]);
 }
 
-/// What bash offers at the end of a line.
+/// Completions that bash offers at the end of a line.
 fn in_bash(fenxi: &Fenxi, line: &str, words: &str) -> Option<String> {
     let bin = std::path::Path::new(env!("CARGO_BIN_EXE_fenxi")).parent().unwrap();
     let script = format!(

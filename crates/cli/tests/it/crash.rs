@@ -40,7 +40,7 @@ fn killed_after(wait: Duration) -> u64 {
     let mut child = fenxi.spawn(&["record", "--interval", "10ms", "--source", "cpu,mem,net"]);
     fenxi.wait_until_recording();
     std::thread::sleep(wait);
-    // What a copy made just before the kill recovers is the minimum that the killed one must have.
+    // The rows that a copy made just before the kill recovers are the minimum that the killed one must have.
     let copy = tempfile::TempDir::new().unwrap();
     copy_store(&fenxi.path(), copy.path());
     signal(&child, Signal::KILL);

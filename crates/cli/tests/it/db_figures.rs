@@ -82,12 +82,12 @@ fn counters(client: &mut Client, is_wanted: impl Fn(&str) -> bool) -> Counters {
     wanted.map(|(name, sql)| ((*name).to_owned(), number(sql))).collect()
 }
 
-/// What a session did is published when it ends.
+/// Waits until the counts of a session that has ended are published.
 fn published() {
     std::thread::sleep(Duration::from_millis(1100));
 }
 
-/// What a figure of the report is: the first line whose keys or text begin so.
+/// Value of a figure of the report: of the first line whose keys or text begin so.
 fn figure(report: &Value, (section, line, column): (&str, &str, &str)) -> f64 {
     let sections = report["sections"].as_array().unwrap();
     let found = sections.iter().find(|one| one["id"] == section).unwrap_or_else(|| panic!("no {section}"));
@@ -101,7 +101,7 @@ fn figure(report: &Value, (section, line, column): (&str, &str, &str)) -> f64 {
     found["cells"][place][0]["value"].as_f64().unwrap_or_else(|| panic!("{section} {line} {column}: {found}"))
 }
 
-/// What differs by more than 1 % from the growth of counters.
+/// Figures that differ by more than 1 % from the growth of counters.
 fn off(report: &Value, wanted: &[(&str, &str, &str, &str)], [before, after]: [&Counters; 2]) -> Vec<String> {
     let seconds = report["periods"][0]["seconds"].as_f64().unwrap();
     let mut wrong = Vec::new();

@@ -18,7 +18,7 @@ fn all_forms_of_a_report_say_the_same() {
     let mut client = server.client("postgres");
     client.run("CREATE EXTENSION pg_stat_statements").unwrap();
     client.run("CREATE TABLE a (n int PRIMARY KEY)").unwrap();
-    // What a session did is published when it ends.
+    // The counts of a session are published when it ends.
     drop(client);
     std::thread::sleep(std::time::Duration::from_millis(1100));
     fenxi.ok(&["db", "snap", &url, "--name", "before", "-q"]);

@@ -58,14 +58,14 @@ impl Drop for Disk {
     }
 }
 
-/// What is asked of the runs that were there before.
+/// Commands about the runs that were there before.
 const ASKED: &[&[&str]] = &[
     &["show", "a", "--json"],
     &["sql", "-o", "csv", "-r", "a", "-r", "b", "SELECT * FROM cpu ORDER BY ALL"],
     &["sql", "-o", "csv", "-r", "a", "SELECT * FROM stats ORDER BY ALL"],
 ];
 
-/// What each command prints; None where it is an error that names what is wrong.
+/// Output of each command; None where it is an error that names what is wrong.
 fn answers(fenxi: &Fenxi) -> Vec<Option<String>> {
     let ask = |args: &&[&str]| {
         let output = fenxi.run(args);
@@ -123,7 +123,7 @@ fn a_disk_that_fails_loses_nothing_and_nothing_in_silence() {
         }
         fenxi.ok(&["runs", "--quiet"]);
         let verified = fenxi.run(&["verify"]);
-        // What the next `compact` finishes is no problem, and reported.
+        // Remains that the next `compact` finishes are no problem, and reported.
         let is_clean = text(&verified.stdout).lines().all(|line| line.contains(": remark: "));
         assert!(verified.status.success() && is_clean, "{failure} {args:?}: {verified:?}");
         assert_eq!(answers(&fenxi), right, "{failure} {args:?}");

@@ -115,7 +115,7 @@ impl Drop for Fenced<'_> {
     }
 }
 
-/// What a fence may change: where the process may run, its groups, where interrupts may go.
+/// State that a fence may change: where the process may run, its groups, where interrupts may go.
 fn now(pid: u32) -> (String, String, BTreeMap<String, String>) {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned();

@@ -25,7 +25,7 @@ const HOSTILE_NAME: &str = "n\x1b[6n\u{9b}2J\u{202e}\x7f\nm";
 /// In the year 2100, so that `@1` stays the hostile run whatever is recorded meanwhile.
 const START: Micros = Micros(4_102_444_800_000_000);
 
-/// What a progress bar sends to the terminal besides text; nothing of it is in the hostile texts.
+/// Sequences that a progress bar sends besides text; none of them is in the hostile texts.
 const OWN: [&str; 5] = ["\x1b[2K", "\x1b[1A", "\x1b[1B", "\x1b[?25l", "\x1b[?25h"];
 
 /// A store in which every text is hostile, and files to read.
@@ -134,11 +134,11 @@ impl Place {
     }
 }
 
-/// What is done with each command, by its words.
+/// Uses of each command, by its words.
 #[derive(Default)]
 struct Uses(BTreeMap<String, Vec<Vec<String>>>);
 
-/// What a command of before is called now.
+/// Current name of a renamed command.
 fn now(command: &str) -> String {
     match command {
         "dbstat" => "watch db".to_owned(),
@@ -373,7 +373,7 @@ fn commands(fenxi: &Fenxi) -> Vec<Vec<String>> {
     all
 }
 
-/// What is in `bytes` that a terminal would obey, with what is around it.
+/// The first character in `bytes` that a terminal would obey, with the text around it.
 fn hidden(bytes: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -415,7 +415,7 @@ fn no_command_lets_text_of_others_control_a_terminal() {
     let mut wrong = Vec::new();
     for words in commands(&place.fenxi) {
         let name = words.join(" ");
-        // What only leads to other commands is tried by these.
+        // A command that only leads to others is tried by these.
         let tried = uses.keys().any(|known| *known == name || known.starts_with(&format!("{name} ")));
         assert!(tried, "say in `Uses` how `fenxi {name}` is tried with hostile text");
     }

@@ -76,7 +76,7 @@ fn bounded(fenxi: &Fenxi, args: &[&str], root: &Path) -> Output {
     bash.args(["-c", &line]).output().unwrap()
 }
 
-/// What puts something in a file's place.
+/// Puts something in a file's place.
 type Make<'a> = &'a dyn Fn(&Path);
 
 const COMMANDS: &[&[&str]] = &[

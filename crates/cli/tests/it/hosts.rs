@@ -144,7 +144,7 @@ fn an_agent_that_stands_still_is_missed_and_then_says_what_it_can() {
     assert_eq!(pids(&file).len(), 1, "the same agent");
     let all = events(&fenxi);
     assert_eq!(all, ["host lost", "host back"]);
-    // What it did not sample is reported, and the interval has its length.
+    // Ticks that it did not sample are reported, and the interval has its length.
     assert!(fenxi.number("select max(dt) as m from mem where host = 'b'") > 4.0);
     assert!(fenxi.number("select count(*) as n from event where kind = 'missed tick' and host = 'b'") >= 1.0);
 }
@@ -250,7 +250,7 @@ fn the_program_is_sent_where_there_is_none_and_kept_there() {
 fn what_waits_for_a_slow_link_is_kept_and_follows() {
     let fenxi = Fenxi::new();
     let file = fenxi.path().with_file_name("pids");
-    // What comes goes through a process that is stopped for a while.
+    // The agent's output goes through a process that is stopped for a while.
     let on = format!("b=sh -c '\"$@\" | sh -c \"echo \\$\\$ >{}; exec cat\"' sh", file.display());
     let child = fenxi.spawn(&["record", "--interval", "50ms", "--on", &on, "--source", "mem,b:+process,b:+thread"]);
     wait_for_agent(&fenxi);

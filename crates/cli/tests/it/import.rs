@@ -74,7 +74,7 @@ fn what_the_page_of_a_large_run_shows_is_asked_once_unless_it_is_left_to_the_fir
     let file = dir.path().join("mpstat.txt");
     fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
-    // What is derived of a run is stored under its id.
+    // Results derived of a run are stored under its id.
     let kept = |run: &str| {
         let is_of_run =
             |path: &Path| path.to_string_lossy().contains(run) && path.extension().is_some_and(|e| e == "json");

@@ -83,7 +83,7 @@ fn several_liars_at_once_hold_up_a_recording_no_longer_than_one() {
     record("six at once", &urls);
 }
 
-/// What an agent does a second after it was taken for one; it runs in the folder of `word`, which shows that it lives.
+/// Actions of an agent a second after it was taken for one; it runs in the folder of `word`, which shows that it lives.
 const LIES_OF_AGENTS: &[&str] = &[
     "exec sleep 60",
     "while :; do cat word; done",

@@ -38,7 +38,7 @@ impl Drop for Worker {
     }
 }
 
-/// What every load here does: two seconds at 200 per second over 8 connections.
+/// Arguments of every load here: two seconds at 200 per second over 8 connections.
 fn arguments<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let load = ["load", "run", url, "-w", "oltp_point_select", "--protocol", "simple", "-c", "8", "--rate", "200"];
     load.iter().chain(more).copied().collect()

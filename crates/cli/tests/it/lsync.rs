@@ -35,7 +35,7 @@ impl Homes {
         child.wait_with_output().unwrap()
     }
 
-    /// What it prints; it must end with `code`.
+    /// Its output; it must end with `code`.
     fn run(&self, code: i32, args: &[&str], answer: &str) -> String {
         let output = self.answered(args, answer);
         let all = format!("{}{}", text(&output.stdout), text(&output.stderr));

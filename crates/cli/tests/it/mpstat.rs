@@ -20,7 +20,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures").join(name)
 }
 
-/// What `fenxi watch mpstat ARGS < file` prints.
+/// Output of `fenxi watch mpstat ARGS < file`.
 fn saved(file: &Path, args: &[&str]) -> String {
     let fenxi = Fenxi::new();
     let mut command = fenxi.command(&[&["mpstat"], args].concat());
@@ -85,7 +85,7 @@ fn a_saved_output_of_linux_is_aggregated_as_it_was_printed() {
     for line in all(&shown) {
         assert!(all(&printed).contains(&line), "{line:?} was not printed:\n{printed}");
     }
-    // What fenxi prints is an output of mpstat that it reads again.
+    // The output of fenxi is an output of mpstat that it reads again.
     let dir = tempfile::tempdir().unwrap();
     let again = dir.path().join("again.txt");
     let every = saved(&file, &[]);
@@ -289,7 +289,7 @@ impl Drop for Load {
     }
 }
 
-/// What fenxi and sysstat print for the same 5 seconds; None without sysstat.
+/// Output of fenxi and sysstat for the same 5 seconds; None without sysstat.
 fn same_seconds() -> Option<[String; 2]> {
     let fenxi = Fenxi::new();
     let mut ours = fenxi.spawn(&["mpstat", "-u", "-I", "SUM", "5", "1"]);

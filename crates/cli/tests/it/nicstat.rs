@@ -227,7 +227,7 @@ fn rows<'v>(lines: &'v [Value], table: &str) -> Vec<&'v Value> {
     lines.iter().filter(|row| row["table"] == table && row["since_boot"].is_null()).collect()
 }
 
-/// What a rate sums up to.
+/// Sum of a rate over time.
 fn total(rows: &[&Value], column: &str) -> f64 {
     rows.iter().filter_map(|row| Some(row[column].as_f64()? * row["dt"].as_f64()?)).sum()
 }

@@ -102,7 +102,7 @@ fn a_format_that_recognises_nothing_reads_what_it_is_named_for() {
     assert!(fenxi.fails(1, &["import", path]).contains("unknown format"));
     fenxi.ok(&["import", path, "--format", "nettotals"]);
     assert_eq!(fenxi.number("select max(rx_bytes_per_s) from net"), 20_480.0);
-    // What reads it again is known.
+    // The format for reading it again is known.
     fenxi.ok(&["import", "--again", "@1"]);
     assert!(fenxi.fails(1, &["import", path, "--force", "--format", "nettotal"]).contains("did you mean nettotals"));
 }
@@ -173,7 +173,7 @@ fn a_description_is_tried_drafted_and_checked_without_a_store() {
     assert!(tried.contains("[[table]] :"), "{tried}");
     let checked = fenxi.ok(&["format", "check", &toml, "--text", &log]);
     assert!(checked.ends_with("all is right\n"), "{checked}");
-    // What is wrong is listed, with its line.
+    // A fault is listed, with its line.
     fs::write(&toml, fs::read_to_string(&toml).unwrap().replace("\"metric\"", "\"mem.fre_bytes\"")).unwrap();
     let wrong = text(&fenxi.run(&["format", "check", &toml]).stdout);
     assert!(wrong.contains("did you mean `free_bytes`") && wrong.contains("1 of 1 checks failed"), "{wrong}");

@@ -74,7 +74,7 @@ fn two_stores_become_the_union_of_both_through_ssh() {
     done(&with_ssh(&fenxi, dir.path(), &["store", "pull", to]));
     assert_eq!(fenxi.ok(&ASKED), other.ok(&ASKED));
     other.ok(&["store", "verify"]);
-    // What is removed here stays there, and comes back when it is asked for.
+    // A run removed here stays there, and comes back when it is asked for.
     fenxi.ok(&["store", "rm", "a"]);
     done(&with_ssh(&fenxi, dir.path(), &both));
     assert_eq!(other.store().ids().unwrap().len(), 3);

@@ -1,4 +1,4 @@
-//! What changed: a window against the rest of a run, a run against another, a range of a recording without an end against the time before.
+//! Changes: window against rest of a run, run against another, range of an endless recording against the time before.
 
 use fenxi_model::{
     Micros, Rows,

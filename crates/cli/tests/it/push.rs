@@ -39,7 +39,7 @@ fn what_is_missing_is_pushed_and_comes_back_equal() {
     assert!(other.ok(&["show", "a"]).contains("kept") && other.ok(&["runs", "good=no"]).contains('b'));
     other.ok(&["verify"]);
     assert_eq!(json(&other.ok(&["pull", &to, "--json"]))["runs"], 0);
-    // What lies there is a store as well.
+    // The copy there is a store as well.
     assert_eq!(text(&fenxi.command(&ASKED).args(["--store", &to]).output().unwrap().stdout), fenxi.ok(&ASKED));
 }
 

@@ -210,7 +210,7 @@ fn what_is_asked_for_and_cannot_be_recorded_is_a_warning() {
         assert_eq!(said.matches(what).count(), 2, "at the start and behind what the command prints: {said}");
     }
     assert!(said.contains("127.0.0.1:1"), "{said}");
-    // What is missing by default was not asked for.
+    // Sources that are missing by default were not asked for.
     let output = fenxi.run(&["record", "--interval", "100ms", "--for", "200ms"]);
     assert!(!text(&output.stderr).contains("warning"), "{}", text(&output.stderr));
 }

@@ -64,12 +64,12 @@ impl Copy {
         command.env("FENXI_STORE", self.0.path().join("store")).stdin(std::process::Stdio::null()).output().unwrap()
     }
 
-    /// What was printed, wherever this copy is.
+    /// Printed text, wherever this copy is.
     fn shown(&self, bytes: &[u8]) -> String {
         text(bytes).replace(self.0.path().to_str().unwrap(), "HERE")
     }
 
-    /// What became of the store.
+    /// State of the store afterwards.
     fn after(&self) -> String {
         let listed = text(
             &self.call("fenxi runs -f json; fenxi label window g=a -f json; fenxi label mark -r a0 -f json").stdout,

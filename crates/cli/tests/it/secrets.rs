@@ -29,7 +29,7 @@ fn holds(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, MARKER.as_bytes()).is_some()
 }
 
-/// What is around a password in bytes, to be shown.
+/// Bytes around a password, to be shown.
 fn around(bytes: &[u8]) -> String {
     let at = memchr::memmem::find(bytes, MARKER.as_bytes()).unwrap_or(0);
     text(&bytes[at.saturating_sub(120)..(at + 60).min(bytes.len())])
@@ -68,7 +68,7 @@ fn runs_are_free_of_it(fenxi: &Fenxi) {
     copies_and_models_are_free_of_it(fenxi);
 }
 
-/// What is pushed, what a push without success prints, and what a language model gets.
+/// Checks a pushed copy, the output of a failed push, and answers to a language model.
 fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
     let there = tempfile::tempdir().unwrap();
     fenxi.ok(&["push", there.path().to_str().unwrap()]);
@@ -120,7 +120,7 @@ fn fenxi_at_home(fenxi: &Fenxi, home: &Path, variables: &[(&str, &str)], args: &
             command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let id = child.id();
         let watching = &watching;
-        // What an open run holds is in no sealed one, and what it starts is gone at its end.
+        // The data of an open run is in no sealed one, and the processes it starts are gone at its end.
         scope.spawn(move || {
             while watching.load(Ordering::Relaxed) {
                 started_by(id);

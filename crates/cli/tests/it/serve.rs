@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
-/// What a server on `address` (`http://127.0.0.1:4711/`) answers to a GET.
+/// Answer of a server on `address` (`http://127.0.0.1:4711/`) to a GET.
 fn get(address: &str, target: &str) -> String {
     let host = address.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(host).unwrap();
@@ -69,7 +69,7 @@ fn a_check_says_what_would_be_open_to_whom_and_serves_nothing() {
     let read_only = found(&[&free[..], &["--read-only"]].concat());
     assert_eq!(read_only["may"]["delete_runs"], "no one (--read-only)");
     assert_eq!(read_only["may"]["ask_sql"], "everybody on this machine");
-    // What keeps it from serving is reported, all of it.
+    // The reasons that keep it from serving are reported, all of them.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let refused = fenxi.run(&["serve", "--check", "--listen", &taken, "--listen", "0.0.0.0:0"]);

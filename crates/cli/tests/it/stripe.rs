@@ -114,7 +114,7 @@ impl Limited {
         Ok(limited)
     }
 
-    /// What a program prints that runs in the group.
+    /// Output of a program that runs in the group.
     fn within(&self, command: &Command) -> String {
         let mut shell = Command::new("sh");
         shell.args(["-c", "echo 0 > \"$0\" && exec \"$@\""]).arg(self.group.join("cgroup.procs"));

@@ -61,7 +61,7 @@ impl Study {
         count
     }
 
-    /// What the commands wrote into the file `log`.
+    /// Text that the commands wrote into the file `log`.
     fn log(&self) -> String {
         fs_err::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
@@ -160,7 +160,7 @@ fn a_study_killed_at_any_moment_goes_on_and_finishes_each_cell_once() {
     assert!(before.is_empty() || said.contains(&format!("{} of them already finished", before.len())), "{said}");
     let finished = study.finished();
     assert_eq!((finished.len(), finished.values().max()), (6, Some(&1)), "{finished:?}");
-    // What was cut off is marked.
+    // Runs that were cut off are marked.
     for run in study.runs().iter().filter(|run| run.manifest.recovered) {
         assert_eq!(run.labels.tags["failed"], "cut short: its recorder died");
     }
@@ -423,7 +423,7 @@ fn a_question_that_cannot_be_asked_is_told_before_the_first_run() {
         }
         assert_eq!((study.log(), study.runs().len()), (String::new(), 0));
     }
-    // What only a run can show fails the run, which is kept with the reason.
+    // A fault that only a run can show fails the run, which is kept with the reason.
     let cases = [
         ("sql = \"select usr from cpu where cpu = 'none'\"", "no row where one is expected"),
         ("sql = \"select usr from cpu limit 2\"", "2 rows where one is expected"),

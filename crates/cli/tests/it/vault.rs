@@ -33,7 +33,7 @@ struct Vault {
     two: String,
 }
 
-/// What is in the store, and what the folders hold in which a server has nothing to write.
+/// Contents of the store, and of the folders in which a server has nothing to write.
 struct Before {
     store: Tree,
     around: Tree,
@@ -72,7 +72,7 @@ impl Vault {
 
     fn serve(&self, name: &str, args: &[&str]) -> Served {
         let served = self.place(name).serve(args).unwrap();
-        // What a first look leaves in the cache is there before anything is compared.
+        // Cache files of a first look are there before anything is compared.
         knows(&served);
         served
     }

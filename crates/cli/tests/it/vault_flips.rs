@@ -12,7 +12,7 @@ const FLIPS: usize = 24;
 /// Copies of the store in which bits are flipped at the same time.
 const AT_ONCE: usize = 4;
 
-/// What is asked after each flip.
+/// Commands run after each flip.
 const ASKED: &[&[&str]] = &[
     &["runs", "--json"],
     &["show", "first", "--json"],
@@ -54,7 +54,7 @@ fn fenxi_query_keeps(fenxi: &Fenxi) {
     fenxi.store().keep_question("mine", text).unwrap();
 }
 
-/// What each command prints; None where it is an error.
+/// Output of each command; None where it is an error.
 fn answers(fenxi: &Fenxi) -> Vec<Option<String>> {
     let ask = |args: &&[&str]| {
         let output = fenxi.run(args);

@@ -154,7 +154,7 @@ fn killed(base: &Fenxi, dir: &Path, written: &Written, kills: usize) {
     eprintln!("{}: killed {met} times of {tries} within {} ms", written.name, whole.as_millis());
 }
 
-/// What must be so after a kill and one more command.
+/// Checks the state after a kill and one more command.
 fn look(fenxi: &Fenxi, dir: &Path, written: &Written, kill: usize) {
     let what = format!("{} {kill}", written.name);
     fenxi.ok(&["runs", "--quiet"]);
@@ -181,7 +181,7 @@ fn look(fenxi: &Fenxi, dir: &Path, written: &Written, kill: usize) {
     for run in summaries.iter().filter(|s| s.kind == "average") {
         assert!(!run.recovered, "{what}: half an average");
     }
-    // What was pushed is whole once a push came to its end.
+    // A pushed copy is whole once a push came to its end.
     if written.name == "push" {
         let place = dir.join("place").display().to_string();
         fenxi.ok(&["push", &place]);

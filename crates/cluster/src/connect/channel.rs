@@ -54,7 +54,7 @@ impl CallError {
 impl From<h2::Error> for CallError {
     fn from(error: h2::Error) -> CallError {
         CallError::Broken(match error.reason() {
-            // What came is no frame at all: another protocol's words, or those of TLS.
+            // The bytes that came are no frame at all: another protocol's words, or those of TLS.
             Some(h2::Reason::FRAME_SIZE_ERROR | h2::Reason::PROTOCOL_ERROR) if !error.is_remote() => {
                 "it does not speak Spark Connect, or wants TLS (`use_ssl=true`)".to_owned()
             }
@@ -264,7 +264,7 @@ fn status(trailers: &HeaderMap) -> Result<(), CallError> {
     match text("grpc-status").and_then(|code| code.parse().ok()) {
         Some(0) => Ok(()),
         Some(code) => Err(CallError::Status { code, message: unescaped(text("grpc-message").unwrap_or_default()) }),
-        // What was answered so far may be half.
+        // The answer so far may be half.
         None => Err(CallError::Broken("it ended without a status".to_owned())),
     }
 }

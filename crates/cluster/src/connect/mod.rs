@@ -31,7 +31,7 @@ pub enum ConnectError {
     Unreachable {
         /// Its address.
         target: String,
-        /// What was tried, and what came of it.
+        /// The attempts, and their outcome.
         why: String,
     },
     /// The server refused the statement, or failed with it; its own words.
@@ -42,7 +42,7 @@ pub enum ConnectError {
     BrokenOff {
         /// Rows that had come.
         rows: u64,
-        /// What is known.
+        /// The known reason.
         why: String,
     },
     /// Somebody stopped the statement.
@@ -51,7 +51,7 @@ pub enum ConnectError {
     /// The answer exceeds its limit, in bytes.
     #[error("the answer is larger than the limit of {} MiB; ask for fewer rows or columns, or shorter texts", .0 >> 20)]
     TooLarge(u64),
-    /// What came is no answer.
+    /// The bytes that came are no answer.
     #[error("the cluster sent a malformed answer: {0}")]
     Malformed(String),
     /// The system refused.

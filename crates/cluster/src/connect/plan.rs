@@ -33,7 +33,7 @@ pub enum Source {
     },
     /// Here.
     Rows(RecordBatch),
-    /// What a statement selects from tables that precede this one.
+    /// Rows that a statement selects from tables that precede this one.
     Sql(String),
 }
 

@@ -14,7 +14,7 @@ use crate::connect::{
     proto::{Fields, Malformed, Value},
 };
 
-/// What one response of an execution brings.
+/// Content of one response of an execution.
 #[derive(Debug, Default)]
 pub(crate) struct Response<'a> {
     /// Its number, from which an execution can be taken up again.

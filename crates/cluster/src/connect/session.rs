@@ -273,7 +273,7 @@ impl Link {
         }
     }
 
-    /// What every request begins with.
+    /// Fields that every request begins with.
     pub(crate) fn request(&self) -> Message {
         let user = Message::default().text(1, &self.target.user).text(2, &self.target.user);
         Message::default().text(1, &self.id).message(2, user)
@@ -357,7 +357,7 @@ impl Link {
         secrets.filter(|secret| secret.len() > 3).fold(text, |text, secret| text.replace(secret.as_str(), "…"))
     }
 
-    /// What a failed call means to who asked.
+    /// The error that a failed call means to who asked.
     pub(crate) fn failed(&self, error: CallError) -> ConnectError {
         match error {
             // UNAUTHENTICATED: a token that is not valid any more.

@@ -30,9 +30,9 @@ pub struct Target {
     "`{address}` is no address of a cluster: {what}; expected sc://HOST:PORT or sc://HOST:PORT/;use_ssl=true;token=…"
 )]
 pub struct BadTarget {
-    /// What was given, without its parameters: these may be secret.
+    /// The given address, without its parameters: these may be secret.
     address: String,
-    /// What is wrong.
+    /// Description of the error.
     what: String,
 }
 

@@ -259,7 +259,7 @@ impl Writer<'_> {
             _ => return Err(refuse("this frame of a window has no equal")),
         }
         let over = format!(" OVER ({})", over.join(" "));
-        // What counts different values there is a set of them.
+        // A count of different values there is the size of a set of them.
         Ok(if called.starts_with("collect_set") { format!("size({called}{over})") } else { called + &over })
     }
 }
@@ -289,7 +289,7 @@ pub(super) fn aggregates(node: &Json) -> bool {
     match node {
         Json::Object(members) => {
             let is_one = word(node, "class") == "FUNCTION" && AGGREGATES.contains(&word(node, "function_name"));
-            // What a query within or a window aggregates is its own.
+            // Aggregates of a query within or of a window are its own.
             is_one || !matches!(word(node, "class"), "SUBQUERY" | "WINDOW") && members.values().any(aggregates)
         }
         Json::Array(all) => all.iter().any(aggregates),
@@ -308,7 +308,7 @@ fn constant(value: &Json) -> Written {
         "BIGINT" => Ok(format!("{held}L")),
         "BOOLEAN" => Ok(held.to_string()),
         "DOUBLE" | "FLOAT" => held.as_f64().map(double).ok_or_else(|| refuse("a number is too large")),
-        // What is computed with them are doubles.
+        // Results computed with them are doubles.
         "DECIMAL" => {
             let scale = value["type"]["type_info"]["scale"].as_u64().unwrap_or(0) as usize;
             let digits = whole(held).ok_or_else(|| refuse("a number has too many digits"))?;
@@ -332,7 +332,7 @@ pub(super) fn double(value: f64) -> String {
     if value.is_finite() { format!("{value:?}D") } else { format!("CAST('{value}' AS DOUBLE)") }
 }
 
-/// What a function of this name is, where it is a plain one.
+/// Template of the function of this name, where it is a plain one.
 pub(super) fn template(name: &str) -> Option<&'static str> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, template)| *template)
 }

@@ -6,14 +6,14 @@ use super::{Place, Unportable, Writer, Written, is, list, quoted, refuse, word};
 
 /// The column that decides whether a row stays, where QUALIFY is no word.
 const STAYS: &str = "fenxi_stays";
-/// What columns are called that only an order needs.
+/// Prefix of the names of columns that only an order needs.
 const ORDER: &str = "fenxi_order_";
 
 /// A query around another one: where rows are chosen by QUALIFY, and where an order or HAVING looks at more than
 /// columns. There names in these are taken for the answer's columns first, here for those of the tables.
 struct Outer<'a> {
     is_needed: bool,
-    /// What decides whether a row stays.
+    /// The condition that decides whether a row stays.
     stays: Option<&'a Json>,
     /// Whether that is HAVING.
     takes_having: bool,
@@ -98,7 +98,7 @@ fn star_columns<'a>(item: &'a Json, from: &Json) -> Option<impl Iterator<Item = 
     Some(names.filter(move |name| !without.iter().any(|excluded| excluded.as_str() == Some(*name))))
 }
 
-/// What a table behind FROM is called.
+/// Name of a table behind FROM.
 fn called(table: &Json) -> &str {
     match word(table, "alias") {
         "" => word(table, "table_name"),
@@ -300,7 +300,7 @@ impl Writer<'_> {
         Ok(out)
     }
 
-    /// What rows are ordered by.
+    /// Expressions that rows are ordered by.
     pub(super) fn orders(&self, orders: &[Json]) -> Written {
         let mut parts = Vec::with_capacity(orders.len());
         for order in orders {
@@ -362,7 +362,7 @@ pub(crate) fn apart(schema: &str, name: &str) -> String {
     format!("{schema}_{name}")
 }
 
-/// What a query behind QUALIFY gives of the one within; None where a column has no name.
+/// Columns that a query behind QUALIFY gives of the one within; None where a column has no name.
 fn kept(items: &[Json], from: &Json, place: Place) -> Option<String> {
     let is_star = |item: &Json| word(item, "class") == "STAR";
     // Within a statement one column more does no harm; at its end it would be seen.

@@ -1,4 +1,4 @@
-//! What is written for what is asked.
+//! SQL as it is written for servers.
 
 use super::{literal, quoted};
 

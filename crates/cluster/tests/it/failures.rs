@@ -70,7 +70,7 @@ impl Chance {
     }
 }
 
-/// What came of questions.
+/// Outcomes of questions.
 #[derive(Debug, Default)]
 struct Told {
     right: usize,

@@ -20,7 +20,7 @@ use fenxi_query::{
 
 use fenxi_test_support::store::{self, TestStore, at, fill_everything};
 
-/// What CI asks, where there is little time: what was once answered otherwise, and one or two of each kind of statement.
+/// Subset for CI, where there is little time: those once answered otherwise, and one or two of each kind of statement.
 const SMALL: &[&str] = &[
     "block-latency",
     "cpu-balance",
@@ -81,7 +81,7 @@ fn every_question_and_finding_can_be_written_for_a_cluster() {
     for (name, text) in SHIPPED_FINDINGS {
         let finding = Finding::parse(name, text).unwrap();
         if finding.periods {
-            // What changed is computed here; the statement that reads it is the engine's own.
+            // Changes are computed here; the statement that reads them is the engine's own.
             let rows = [("rows", Value::Text(String::new()))];
             reached(name, engine.query_with(&finding.over_changes(), &rows, &Scope::of([])).map(drop));
             continue;
@@ -405,7 +405,7 @@ fn a_store_that_a_cluster_does_not_find_is_an_error_and_never_a_part() {
     let lost = Engine::open(&store.store, &Options { backend: Some(Arc::new(options)), ..Options::default() }).unwrap();
     let error = lost.query("SELECT count(t) FROM cpu", &Scope::all()).unwrap_err().to_string();
     assert!(error.contains("/nowhere/at/all") && error.contains("--engine-store"), "{error}");
-    // What is there of another copy of the store is no answer.
+    // A part that another copy of the store has is no answer.
     let copy = store.folder.path().join("copy");
     let one = format!("runs/run={}", runs[0]);
     fs_err::create_dir_all(copy.join(&one)).unwrap();

@@ -10,7 +10,7 @@ use fenxi_store::Store;
 
 use super::{BINS, ClusterOptions, SHARE, chart_difference, difference};
 
-/// What was asked of both engines: how it came out, and how long each took.
+/// Questions asked of both engines: how they came out, and how long each took.
 #[derive(Debug, Default)]
 struct Asked {
     n: usize,

@@ -46,7 +46,7 @@ pub struct Plan<'a> {
     pub remarks: Vec<(String, String)>,
 }
 
-/// What is averaged next: one table of one run.
+/// The next item to average: one table of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     /// The table.

@@ -1,5 +1,5 @@
-//! What the changes of series say together: what each series means, what it costs per transaction, and which findings over two periods
-//! it lets speak.
+//! Changes of series taken together: the meaning of each series, its cost per transaction, and the findings over two
+//! periods that follow.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -26,11 +26,11 @@ const LEAST_MOMENTS: usize = 3;
 const NEARLY_ALL: f64 = 0.8;
 /// Seldom enough for a series that was not sure before moments were chosen.
 const VERY_SURE: f64 = 0.001;
-/// What is no amount that transactions use, although its kind does not say so.
+/// Meanings that are no amount that transactions use, although their kind does not show it.
 const NO_COST: [&str; 8] =
     ["throughput", "latency", "sessions", "active", "queue", "iowait", "disk_busy", "round_trip"];
 
-/// What is known of a series beside its change.
+/// Properties of a series beside its change.
 pub(super) struct SeriesRole {
     /// The thing it has in common with others.
     pub thing: String,
@@ -103,7 +103,7 @@ impl Moments<'_> {
     }
 }
 
-/// What is known of each of the series, and what they say together.
+/// Properties of each of the series, and the causes that they show together.
 pub(super) fn of(
     engine: &Engine,
     run: &RunId,
@@ -129,7 +129,7 @@ pub(super) fn of(
     Ok((roles, found.iter().filter_map(cause).collect()))
 }
 
-/// What each series means.
+/// The meaning of each series.
 ///
 /// # Errors
 /// When the statement cannot be answered.
@@ -200,7 +200,7 @@ fn class(change: f64, meaning: &Meaning, cost: Option<f64>, work: f64) -> u8 {
     }
 }
 
-/// What is known of all series.
+/// Known data of all series.
 struct CauseInputs<'a> {
     run: &'a RunId,
     judged: &'a [Judged],

@@ -1,4 +1,4 @@
-//! What the sessions of observed database servers were at, of runs without a load that reports its latency.
+//! Activity of the sessions of observed database servers, of runs without a load that reports its latency.
 
 use fenxi_analyze::{RunSummary, of_class};
 use fenxi_query::{Engine, QueryError, Scope};

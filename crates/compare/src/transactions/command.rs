@@ -1,5 +1,5 @@
-//! What the elapsed time of recorded commands went to: CPU time, and time in run queues and in block I/O, as the kernel counts them;
-//! and of the rest what looks at the command's threads saw.
+//! Parts of the elapsed time of recorded commands: CPU time, and time in run queues and in block I/O, as the kernel
+//! counts them; for the rest, what samples of the command's threads saw.
 //!
 //! Several threads at work share the time that passes: a part is what it takes of all threads' time. So the parts of a command of four
 //! threads on four CPUs are those of one of them, and four threads that take turns on a lock wait for three quarters of the time.
@@ -40,7 +40,7 @@ pub(super) fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary
         let first = |column: &str| numbers(column).first().copied().unwrap_or(0.0);
         let of_command = ["user_time", "system_time"].map(|name| seconds(name).unwrap_or(0.0));
         let of_processes = [first("user_s"), first("system_s")];
-        // What no parent waited for (a process that lives on, or was killed with its parent) is in no account but the processes' own.
+        // Processes that no parent waited for (alive, or killed with their parent) are in no account but their own.
         let is_more = of_processes.iter().sum::<f64>() > MORE * of_command.iter().sum::<f64>();
         let [user_s, system_s] = if is_more { of_processes } else { of_command };
         let times = numbers("elapsed_s").into_iter().zip(numbers("thread_s"));
@@ -63,7 +63,7 @@ pub(super) fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary
     Ok(())
 }
 
-/// What is known of a command's time.
+/// Measured times of a command.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     elapsed_s: f64,
@@ -78,7 +78,7 @@ struct Seen {
     waits: BTreeMap<String, Look>,
 }
 
-/// What looks saw of a wait: seconds of the time that passed, and of all threads.
+/// Time of a wait as looks saw it: seconds of the time that passed, and of all threads.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     elapsed_s: f64,
@@ -86,7 +86,7 @@ struct Look {
 }
 
 impl Look {
-    /// What a second of one of those threads is of the time that passed: 1 where each is alone.
+    /// Seconds of the time that passed for a second of one of those threads: 1 where each is alone.
     fn of_elapsed(self) -> f64 {
         if self.thread_s > 0.0 { self.elapsed_s / self.thread_s } else { 1.0 }
     }

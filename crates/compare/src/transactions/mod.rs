@@ -100,7 +100,7 @@ pub(crate) fn part_of(entry: &RunEntry, window: Option<&Window>) -> Option<Part>
     window.map(|w| Part { from_us: since_begin(w.start.0), to_us: since_begin(w.end.0) })
 }
 
-/// What is asked of those runs that have something to say, by run.
+/// Answers to `asked` of the runs that have one of its tables, by run.
 fn answers(
     engine: &Engine,
     asked: &SourceQuery,
@@ -157,7 +157,7 @@ impl TimeSources {
         let sessions = |measured, word| self.sessions(measured, word);
         let mut sources = vec![sessions(Measured::Exact, "exact"), sessions(Measured::Os, "os")];
         if let Some(server) = &server {
-            // What the sessions' own poller took from the processes is of the server's clients only.
+            // Figures that the sessions' own poller took from the processes are of the server's clients only.
             if sources[1].amounts.is_empty() {
                 notes.extend(server.notes());
             }
@@ -187,7 +187,7 @@ impl TimeSources {
         Some(Transactions { latency_ms, per_s, sources, quota, notes })
     }
 
-    /// What sessions were seen to do, as far as it was measured so.
+    /// Activities in which sessions were seen, as far as they were measured so.
     fn sessions(&self, measured: Measured, word: &str) -> Source {
         let mut source = Source::new(measured);
         for row in self.sessions.iter().filter(|row| row.word("measured") == word) {
@@ -200,7 +200,7 @@ impl TimeSources {
         source
     }
 
-    /// What the driver itself reports: its own lag, waiting for a connection, and what its threads did.
+    /// Times that the driver itself reports: its own lag, waiting for a connection, and its threads' work.
     fn driver(&self, run: &RunSummary, latency_ms: f64, per_s: f64) -> Source {
         let mut source = Source::new(Measured::Driver);
         let lag_ms = self.load.number("lag_ms");
@@ -238,7 +238,7 @@ fn network(row: &Row, per_s: f64) -> Source {
     source
 }
 
-/// What was measured inside statements.
+/// Times measured inside statements.
 fn statements(row: &Row) -> Source {
     let mut source = Source::new(Measured::Exact);
     source.add(name::CPU, row.number("cpu"), &[]);

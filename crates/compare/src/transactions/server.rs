@@ -70,7 +70,7 @@ impl Server {
         source
     }
 
-    /// What to know of the figures.
+    /// Notes on the figures.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let is_threaded = |row: &Row| ["mysqld", "mariadbd"].contains(&row.word("comm"));
@@ -88,7 +88,7 @@ impl Server {
     }
 }
 
-/// What a quota of the server's cgroup held up, and what is doubtful of it. None where no cgroup was observed, or it is
+/// Throttling by a quota of the server's cgroup, and doubts about it. None where no cgroup was observed, or it is
 /// unknown which of those throttled is the server's.
 pub(super) fn quota(cgroups: &[Row], server: Option<&Server>, cpus: Option<f64>) -> (Option<Quota>, Option<String>) {
     let throttled = |row: &Row| row.number("throttled").unwrap_or(0.0);

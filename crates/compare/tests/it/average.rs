@@ -292,7 +292,7 @@ fn results_have_their_mean_and_apart_from_it_their_spread() {
     let made = runs.average();
     let results = made.store.results(&made.manifest.id).unwrap();
     let found: Vec<_> = results.iter().map(|r| (r.name.as_str(), r.value, r.unit.as_str(), r.better)).collect();
-    // What one run has is the mean of that one.
+    // The mean of a result of one run is that run's value.
     assert_eq!(found, [("elapsed", 13.0, "s", Better::Lower), ("errors", 4.0, "s", Better::Lower)]);
     // sqrt((9 + 9 + 0) / 2)
     assert_eq!(made.rows("spread.result", "name value"), ["elapsed 3"]);

@@ -93,7 +93,7 @@ fn looked(engine: &Engine, name: &str, from: usize, to: usize) -> InRange {
     InRange::of(engine, &run, from as f64, to as f64, 40).unwrap()
 }
 
-/// What was reported, the first first, without what is only information.
+/// Reported findings in their order, without those that are only information.
 fn findings(found: &InRange) -> Vec<&str> {
     found.causes.iter().map(|cause| cause.finding.as_str()).collect()
 }

@@ -38,7 +38,7 @@ fn postgres(run: &mut Made) {
     process(run, (111, 100, "postgres", "postgres: app shop [local] idle in transaction"), [50.0, 0.0, 40.0]);
 }
 
-/// What samples of sessions saw, by class.
+/// Waits that samples of sessions saw, by class.
 fn waits(run: &mut Made, server: &str, measured: &str, kind: &str, times: &[(&str, f64)]) {
     for second in 0..25 {
         let t = run.at(f64::from(second) + 1.0);
@@ -171,7 +171,7 @@ fn waits_are_those_of_client_sessions_and_os_beats_samples() {
     assert_eq!(parts(&split), expected, "{:#?}", split.notes);
 }
 
-/// What samples saw one session do, ten times a second.
+/// Activity of one session that samples saw, ten times a second.
 fn session(run: &mut Made, (pid, application): (i64, &str), activity: &str) {
     for tenth in 0..250 {
         let t = run.at(f64::from(tenth) / 10.0);

@@ -84,7 +84,7 @@ fn what_differs_by_less_than_the_margin_is_the_same() {
     // One percent matters where it is asked for.
     let narrow = compared(&runs, Request { margin: 0.001, ..Request::default() });
     assert_eq!(line(&narrow.results, "throughput").verdict, Verdict::Better);
-    // What was 0 throughout is no news.
+    // A result that was 0 throughout is no news.
     let news: Vec<String> = narrow.only_news().results.into_iter().map(|line| line.column).collect();
     assert_eq!(news, ["throughput"]);
 }

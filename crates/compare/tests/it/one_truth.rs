@@ -99,7 +99,7 @@ impl Seen {
         self.split().parts.iter().find(|p| p.name == part).map_or(0.0, |p| p.shares[0].unwrap())
     }
 
-    /// What holds of every run.
+    /// Checks that hold for every run.
     fn agree(&self) {
         let split = self.split();
         let sum: f64 = split.parts.iter().filter_map(|part| part.shares[0]).sum();
@@ -117,7 +117,7 @@ impl Seen {
             let is_right = part.share <= 1.0 && part.share * of >= largest - 1e-9;
             assert!(is_right, "{name}: {part:?}, its largest part {largest} of {queue} before");
             assert!(found.finding.min_part.is_none_or(|least| part.share >= least), "{name}: {part:?}");
-            // What is known to be more is listed before what is known to be less.
+            // Problems with a larger known share are listed before those with a smaller one.
             if found.kind() == Kind::Problem {
                 assert!(part.share <= least + 1e-9, "{name} comes after less: {:#?}", self.diagnosis.found);
                 least = part.share;

@@ -9,7 +9,7 @@ const CPUS: f64 = 4.0;
 /// Seconds of a recording.
 pub const SECONDS: usize = 240;
 
-/// What clients do and what a transaction needs.
+/// Behaviour of clients, and resources that a transaction needs.
 #[derive(Clone, Debug)]
 pub struct Load {
     pub terminals: f64,
@@ -22,11 +22,11 @@ pub struct Load {
     pub log_row_bytes: f64,
     pub write_requests_row: f64,
     pub misses: f64,
-    /// What others on the machine take.
+    /// Use by others on the machine.
     pub other_cpus: f64,
     pub other_read_bytes: f64,
     pub other_write_bytes: f64,
-    /// What one session more does in the database each second.
+    /// Work of one session more in the database each second.
     pub more_rows_scanned: f64,
     pub more_rows_inserted: f64,
     pub more_sent_bytes: f64,
@@ -65,7 +65,7 @@ impl Default for Load {
     }
 }
 
-/// What a recorder reads each second.
+/// Values that a recorder reads each second.
 pub type Second = Vec<(&'static str, f64)>;
 
 /// Statements of a transaction, each a round trip.
@@ -207,7 +207,7 @@ pub enum Names {
     Catalogue,
 }
 
-/// What dstat and the server call it.
+/// Its name in dstat and the server.
 fn raw(name: &str) -> &str {
     match name {
         "latency_ms" => "avg_latency_ms",

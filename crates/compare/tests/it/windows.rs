@@ -5,7 +5,7 @@ use fenxi_compare::windows::{choose, detect, warmup, words};
 
 use crate::runs::Runs;
 
-/// What `choose` gives for `wanted`, in words; the error as it is printed.
+/// The window that `choose` gives for `wanted`, in words; the error as it is printed.
 fn chosen(runs: &Runs, wanted: &str) -> String {
     let entry = runs.entry(0);
     match choose(&runs.store, &entry, wanted) {

@@ -1,4 +1,4 @@
-//! What the sampler found since the last poll: sums from which the poller makes rows of its interval.
+//! Findings of the sampler since the last poll: sums from which the poller makes rows of its interval.
 
 use fenxi_model::{
     Rows,

@@ -1,4 +1,4 @@
-//! What a session of MySQL or MariaDB does, by its command and its state.
+//! Activity of a session of MySQL or MariaDB, by its command and its state.
 //!
 //! A wait for a row's lock is no state: the transaction shows it (`LOCK WAIT`), whatever the session's state is.
 

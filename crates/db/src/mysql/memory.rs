@@ -1,4 +1,4 @@
-//! What is known of a MySQL whatever becomes of connections.
+//! State of a MySQL that outlives connections.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ pub struct Memory {
     pub(super) up: Option<Up>,
     /// Whether it refused changes then.
     pub(super) read_only: Option<bool>,
-    /// What each of our sessions adds to counters, per second.
+    /// Growth of counters by each of our sessions: per second for the sampler, per interval for the others.
     pub(super) spent: FxHashMap<Who, FxHashMap<String, f64>>,
-    /// What each of our sessions has added to counters in all.
+    /// Amounts that each of our sessions has added to counters in all.
     pub(super) totals: FxHashMap<Who, FxHashMap<String, f64>>,
     /// Threads of sessions, where only the poller learns them.
     pub(super) tids: FxHashMap<i64, i64>,

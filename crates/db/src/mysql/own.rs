@@ -1,5 +1,5 @@
-//! What our own sessions add to the server's counters, so that an idle server does not look busy: statements, temporary
-//! tables that its own views make, full scans, bytes.
+//! Amounts that our own sessions add to the server's counters, so that an idle server does not look busy: statements,
+//! temporary tables that its own views make, full scans, bytes.
 //!
 //! Asking costs as much as all other status, so it is asked seldom; in between, our sessions go on as they did.
 
@@ -97,8 +97,8 @@ impl Own {
 pub const STATEMENTS: &str = "Questions";
 const CONNECTS: &str = "Connections";
 
-/// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they reported last
-/// of themselves.
+/// Amounts that our sessions have added to counters until now, as far as known: all of their statements, and the
+/// amounts that they reported last of themselves.
 pub fn totals(server: &Server) -> own_amounts::Own {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
     for (name, amount) in server.memory().totals.values().flatten() {
@@ -123,8 +123,8 @@ fn amount(own: &own_amounts::Own, name: &str) -> f64 {
     own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
 }
 
-/// What our sessions added in an interval of so many seconds: of their statements that is exact. Between two snapshots all of it is
-/// what they kept of it, else what is reported seldom goes on as it did.
+/// Amounts that our sessions added in an interval of so many seconds; exact for their statements. Between two snapshots
+/// all are those that were kept, else amounts that are reported seldom go on as they did.
 pub fn added(
     server: &Server,
     (now, before): (&own_amounts::Own, &own_amounts::Own),
@@ -141,7 +141,7 @@ pub fn added(
     all
 }
 
-/// What our sessions add in an interval of so many seconds.
+/// Amounts that our sessions add in an interval of so many seconds.
 fn spent(server: &Server, seconds: f64) -> FxHashMap<String, f64> {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
     for (who, of_session) in &server.memory().spent {

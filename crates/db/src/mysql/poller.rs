@@ -137,7 +137,7 @@ struct Mysql {
     pooled: bool,
     status: Status,
     own: Own,
-    /// What our own sessions had added at the last poll.
+    /// Amounts that our own sessions had added at the last poll.
     own_amounts: own_amounts::Own,
     readings: Vec<Due>,
     replication: Replication,

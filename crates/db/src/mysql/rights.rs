@@ -1,4 +1,4 @@
-//! What our user may see.
+//! Rights of our user to see sessions of others.
 
 use fenxi_wire::client::ClientError;
 

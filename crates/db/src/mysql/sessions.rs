@@ -93,7 +93,7 @@ mod at {
 }
 
 impl Sampler {
-    /// What asks for sessions: by threads, or the processlist.
+    /// The statement that asks for sessions: by threads, or the processlist.
     fn statement(&self, by_threads: bool) -> String {
         if by_threads {
             format!(
@@ -159,7 +159,7 @@ impl observer::Sampler for Sampler {
                 session.rows_locked = transaction.rows_locked;
                 session.rows_changed = transaction.rows_changed;
             }
-            // What SHOW PROCESSLIST has cut is of no statement.
+            // A text that SHOW PROCESSLIST has cut is of no statement.
             let is_whole = !is_cut || text.len() < SHORT;
             if is_whole && !text.is_empty() {
                 session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());

@@ -124,7 +124,7 @@ pub struct Status {
     sql: String,
     now: FxHashMap<String, Number>,
     last: FxHashMap<String, Number>,
-    /// What our own sessions add to counters in an interval.
+    /// Amounts that our own sessions add to counters in an interval.
     own: FxHashMap<String, f64>,
     /// How far our own count of our statements may be from the server's of the same moment.
     under_way: UnderWay,
@@ -174,7 +174,7 @@ impl Status {
     /// Sets which statements of ours were under way at this reading.
     pub fn set_under_way(&mut self, under_way: UnderWay) {
         self.under_way = under_way;
-        // What others did before the first reading is not known: as much as can be was ours.
+        // Work of others before the first reading is not known: as much as can be was ours.
         self.late.get_or_insert(under_way.meanwhile);
     }
 

@@ -1,4 +1,4 @@
-//! What a session of PostgreSQL does, by its state and the event that it waits for.
+//! Activity of a session of PostgreSQL, by its state and the event that it waits for.
 //!
 //! Names of events changed letters in 17 (`WALSync`, `WalSync`) and underscores in 13: they are compared without either.
 
@@ -32,7 +32,7 @@ const EXCEPTIONS: &[Exception] = &[
         class: class::SYSTEM_IO,
     },
     Exception { wait_type: "LWLock", begins: &["walwrite"], class: class::COMMIT },
-    // What 12 and 13 called the wait for another session's read of the same page.
+    // Name in 12 and 13 of the wait for another session's read of the same page.
     Exception { wait_type: "LWLock", begins: &["bufferio"], class: class::USER_IO },
     Exception { wait_type: "IPC", begins: &["syncrep"], class: class::COMMIT },
     Exception { wait_type: "IPC", begins: &["bufferio"], class: class::USER_IO },

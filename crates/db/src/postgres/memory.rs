@@ -1,4 +1,4 @@
-//! What PostgreSQL 14 to 18 keep in shared memory of each process: what it waits for, its state, its statement. Reading it
+//! State of each process in shared memory of PostgreSQL 14 to 18: its wait event, its state, its statement. Reading it
 //! costs the server nothing, and shows a session at one moment, where a statement shows it a little later than its state.
 //!
 //! All processes of a server are forks of the first one and have the same memory at the same addresses: that of the first

@@ -68,7 +68,7 @@ impl Product for Postgres {
 const SHARES: &str = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
                       and the pooler's own database `pgbouncer` to see who waits in it";
 
-/// What comes after the first word of each statement and marks ours in the server's own statistics: PostgreSQL 18 drops comments
+/// Mark of our statements in the server's own statistics, behind the first word of each: PostgreSQL 18 drops comments
 /// before a statement there.
 const MARK: &str = crate::mark::MARK;
 
@@ -102,7 +102,7 @@ const SETTINGS: &[(&str, &str)] = &[
 fn settle(client: &mut Client) -> Result<(), ClientError> {
     let mut allowed = Vec::new();
     let names: Vec<_> = SETTINGS.iter().map(|(name, _)| format!("'{name}'")).collect();
-    // What only a superuser may set is left as it is.
+    // Settings that only a superuser may set are left as they are.
     let sql = format!(
         "SELECT {MARK} pg_catalog.lower(name) FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) IN ({}) AND (context = 'user' OR \
          (context = 'superuser' AND pg_catalog.current_setting('is_superuser') = 'on'))",

@@ -1,4 +1,4 @@
-//! What our own sessions add to a server's counters, to be left out of them exactly: an idle server shows no transactions.
+//! Counts of our own sessions in a server's counters, to be left out exactly: an idle server shows no transactions.
 //!
 //! A session counts its transactions itself and publishes them with its other figures: since PostgreSQL 15 a second after it
 //! did so last, at the earliest, and on request ([`publish`]). Ours are asked to more often than they would by
@@ -25,7 +25,7 @@ const MS: f64 = 1e3;
 pub struct Ledger {
     /// Those that may still do something, by their database.
     sessions: Vec<(String, Arc<Tally>)>,
-    /// What those did that are closed.
+    /// Counts of those that are closed.
     closed: FxHashMap<String, Counts>,
 }
 

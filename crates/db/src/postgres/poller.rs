@@ -126,7 +126,7 @@ struct Relations {
     turn: Turn,
 }
 
-/// What is asked of the server itself at each poll.
+/// State of the server itself, read at each poll.
 #[derive(Default)]
 struct Vitals {
     started: String,
@@ -148,7 +148,7 @@ struct Postgres {
     plans: (Plans, plans::Texts),
     vitals: Vitals,
     settings: Settings,
-    /// What cannot be seen, to be noted once.
+    /// Data that cannot be seen and why, to be noted once.
     missing: Vec<(&'static str, String)>,
     has_noted_hidden: bool,
     hurries: bool,
@@ -290,7 +290,7 @@ impl Postgres {
 
     /// Databases, and the row of all of them with what samples and the roster say.
     fn read_server(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
-        // What sessions had not published yet is published when they end, and would be a burst in so short an interval.
+        // Counts that sessions had not published yet are published when they end: a burst in so short an interval.
         let is_short = about.is_last && self.has_told && about.interval.dt.is_some_and(|dt| dt < SHORTEST_S);
         // Statements are read at the end: how many were evicted is in no other place.
         let has_lost = self.statements.as_ref().is_some_and(|seen| seen.statements.lost.is_some_and(|lost| lost > 0.0));

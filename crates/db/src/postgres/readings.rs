@@ -1,4 +1,4 @@
-//! What is read of PostgreSQL's own statistics, as data. Counters of time are milliseconds.
+//! Readings of PostgreSQL's own statistics, as data. Counters of time are milliseconds.
 
 use fenxi_model::catalog::{db, db_checkpoint, db_io, db_progress, db_replication, db_wal};
 
@@ -46,7 +46,7 @@ pub static DATABASES: Reading<db::Schema> = Reading {
 };
 
 const DATABASE_COLUMNS: &[Column<db::Schema>] = &[
-    // What all databases share belongs to none.
+    // Objects that all databases share belong to none.
     column(&[Sql("coalesce(s.datname, '(shared)')", &["datname"])], Word(db::database)),
     column(&[Name("xact_commit")], Rate(db::commits_per_s, 1.0)),
     column(&[Name("xact_rollback")], Rate(db::rollbacks_per_s, 1.0)),

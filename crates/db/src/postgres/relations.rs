@@ -32,7 +32,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
     columns: TABLE_COLUMNS,
 };
 
-/// What tables occupy beyond their rows, packed as the fill factor lets them: pages and rows by the last VACUUM or ANALYZE,
+/// Space of tables beyond their rows, packed as the fill factor allows: pages and rows by the last VACUUM or ANALYZE,
 /// widths of columns by the last ANALYZE. A row is its header, the bitmap of NULLs, its columns with half an alignment for
 /// each that has one, and its place in the page. A table of which not all columns are known to us has no estimate.
 const FREE: &str = "SELECT /* fenxi-db */ t.oid, greatest(0, t.pages - ceil(t.reltuples * (4 + 8 * ceil((24 + t.width) / 8)) \

@@ -138,7 +138,7 @@ mod at {
     pub const TEXT: usize = 16;
 }
 
-/// What is known of a server's sessions.
+/// Known names and texts of a server's sessions.
 struct Sessions {
     sql: String,
     /// Whether statements have numbers, by which their texts are known.

@@ -23,7 +23,7 @@ struct Setting<'a> {
     pending: Option<bool>,
 }
 
-/// What the server is.
+/// Properties of the server besides its settings.
 const SERVER: &str = "'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
     UNION ALL SELECT 'in_recovery', pg_is_in_recovery()::text UNION ALL SELECT 'started', pg_postmaster_start_time()::text \
     UNION ALL SELECT 'timeline', (pg_control_checkpoint()).timeline_id::text \

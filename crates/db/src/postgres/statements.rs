@@ -175,7 +175,7 @@ impl Statements {
             let values: Vec<_> = (6..6 + columns.len()).map(|at| row.text(at).and_then(Number::read)).collect();
             let last = seen.get(entry.as_str());
             let grew = last.is_none_or(|last| *last != values);
-            // What it grew by is kept until its text is known.
+            // Growth of an entry is kept until its text is known.
             if *has_last && grew && !texts.contains_key(id) && !asks {
                 unknown = true;
                 if let Some(last) = last {

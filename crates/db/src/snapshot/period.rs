@@ -73,7 +73,7 @@ fn resets(a: &Head, b: &Head) -> Vec<String> {
     b.resets.iter().filter(|(what, when)| a.resets.get(*what) != Some(when)).map(|(what, _)| what.clone()).collect()
 }
 
-/// What happened in the interval between two snapshots of a server, in whichever order they are given. `between`: snapshots of
+/// Rows of the interval between two snapshots of a server, in whichever order they are given. `between`: snapshots of
 /// it that were taken in between, as they are no load.
 ///
 /// # Errors

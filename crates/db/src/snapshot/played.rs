@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::{Answer, Head, OwnAmount, Snapshot};
 use crate::{mark::MARK, own_amounts::Own};
 
-/// What becomes of the same question asked again, by database and question.
+/// How often each question was asked, by database and question.
 type Asked = FxHashMap<(String, String), usize>;
 
 /// Two snapshots.
@@ -26,7 +26,7 @@ pub struct Played {
     /// Seconds between the two.
     seconds: f64,
     asked: Mutex<Asked>,
-    /// What snapshots between the two added to counters.
+    /// Snapshots between the two, with the amounts that they added to counters.
     between: Vec<Head>,
 }
 

@@ -24,7 +24,7 @@ pub struct Taken {
     pub rows: Rows,
 }
 
-/// What is asked besides: what the server is, and since when its counters count.
+/// Further answers: identity of the server, and since when its counters count.
 #[derive(Debug, Default)]
 struct Beside {
     identity: BTreeMap<String, String>,

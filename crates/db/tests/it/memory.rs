@@ -36,7 +36,7 @@ fn is_by_memory(rows: &Rows) -> bool {
     !notes(rows).iter().any(|note| note.contains("is asked for its sessions"))
 }
 
-/// What is known of all sessions with this application, as words that do not depend on the moment, and in how many looks.
+/// States of all sessions with this application, as words that do not depend on the moment, and in how many looks.
 fn known(rows: &Rows, application: &str) -> BTreeMap<String, u32> {
     let sessions = rows.of(&db_session::TABLE).unwrap();
     let is_it = |row: usize| sessions.str(row, db_session::application) == Some(application);
@@ -77,7 +77,7 @@ fn says_the_same(server: &Server, version: u32) {
     server.client("postgres").run("CREATE EXTENSION pg_stat_statements; CREATE TABLE held (n int)").unwrap();
     let listener = Listener::before(server);
     let mut by_memory = begin(&server.url("postgres"), 40).unwrap();
-    // What passes the messages on is no server, so that this one is asked.
+    // A proxy is not the server itself, so that this one is asked.
     let mut by_answers = begin(&listener.url(server), 40).unwrap();
     let began = Instant::now();
     thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn says_the_same(server: &Server, version: u32) {
     assert!(is_by_memory(&memory), "{version}: {:?}", notes(&memory));
     for application in ["sleeper", "waiter", "holder"] {
         let (of_memory, of_answers) = (known(&memory, application), known(&answers, application));
-        // What lasts shorter than a few looks is seen by chance.
+        // States that last shorter than a few looks are seen by chance.
         let main: Vec<_> = of_answers.iter().filter(|(_, looks)| **looks > 5).collect();
         assert!(!main.is_empty(), "{version}: {application} is not seen");
         for (line, _) in main {

@@ -1,10 +1,10 @@
-//! What a client asks, by the bytes that it sends: enough of both protocols to distinguish questions.
+//! Questions of a client, by the bytes that it sends: enough of both protocols to distinguish questions.
 
 use std::collections::BTreeMap;
 
 use fenxi_wire::Dialect;
 
-/// What came from a client.
+/// A message of a client.
 pub enum Asked {
     /// Whether the server encrypts.
     Encryption,
@@ -17,7 +17,7 @@ pub enum Asked {
 /// A connection of a client.
 pub struct Asking {
     dialect: Dialect,
-    /// What came and is no whole message yet.
+    /// Bytes of a message that is not whole yet.
     bytes: Vec<u8>,
     is_in: bool,
     /// Statements that are prepared, by their names or numbers.
@@ -33,12 +33,12 @@ impl Asking {
         Asking { dialect, bytes: Vec::new(), is_in: false, prepared: BTreeMap::new(), preparing: None, executed: None }
     }
 
-    /// What the server answers before anything is asked.
+    /// The message that the server sends before anything is asked.
     pub fn greets(&self) -> Option<String> {
         matches!(self.dialect, Dialect::Mysql).then(|| "greeting".to_owned())
     }
 
-    /// What these bytes complete.
+    /// The messages that these bytes complete.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Asked> {
         self.bytes.extend_from_slice(bytes);
         let mut all = Vec::new();
@@ -124,7 +124,7 @@ impl Asking {
         }
     }
 
-    /// What answers a ping.
+    /// The answer to a ping.
     pub fn pong(&self) -> Vec<u8> {
         match self.dialect {
             Dialect::Postgres => vec![b'Z', 0, 0, 0, 5, b'I'],

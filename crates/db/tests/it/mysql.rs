@@ -37,7 +37,7 @@ fn statements_and_commits_are_as_many_as_the_driver_made() {
     all_that_was_done_is_counted(&server, ("mariadb-10.11", "MariaDB"));
 }
 
-/// What a driver did is what is read.
+/// Checks that the work of a driver is the work that is read.
 pub fn all_that_was_done_is_counted(server: &Server, (name, vendor): (&str, &str)) {
     let program = server.program("tpcb_like", &[("scale", "1")]);
     server.prepare(&program).unwrap();
@@ -55,7 +55,7 @@ pub fn all_that_was_done_is_counted(server: &Server, (name, vendor): (&str, &str
     is_counted(&rows, done, vendor);
 }
 
-/// What an observation shows during which so many transactions were done.
+/// Checks an observation during which so many transactions were done.
 pub fn is_counted(rows: &Rows, done: f64, vendor_is: &str) {
     let statements = rows.of(&db_statement::TABLE).unwrap();
     let calls = |begin: &str| {

@@ -43,7 +43,7 @@ impl Observation {
         self.tick(Tick::new(t, Some(seconds)));
     }
 
-    /// What came so far.
+    /// The rows so far.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }

@@ -24,7 +24,7 @@ fn work(client: &mut Client, sql: &str, seconds: f64) {
     }
 }
 
-/// What is observed of a statement before and after something happens.
+/// Rows observed of a statement before and after something happens.
 fn observed(server: &Server, database: &str, sql: &str, happens: impl FnOnce(&mut Client)) -> Rows {
     let mut client = server.client(database);
     work(&mut client, sql, 0.3);
@@ -47,7 +47,7 @@ fn plans(rows: &Rows, begin: &str) -> Vec<(String, Option<String>)> {
     found.into_iter().map(|row| (text(row, db_plan::shape).unwrap(), text(row, db_plan::change))).collect()
 }
 
-/// What changed, of the statement that changed.
+/// The change of the statement that changed.
 fn change(rows: &Rows, begin: &str) -> String {
     let all = plans(rows, begin);
     all.iter().find_map(|(_, change)| change.clone()).unwrap_or_else(|| format!("none of {all:?}; {:?}", notes(rows)))
@@ -92,7 +92,7 @@ fn five_of_postgres(server: &Server) -> Vec<String> {
         all.push(change(&rows, begin));
     };
     run("dropped", BY_CUSTOMER, &["DROP INDEX orders_customer"]);
-    // What is known of the values is wrong.
+    // Wrong statistics of the values.
     run(
         "statistics",
         BY_CUSTOMER,

@@ -59,7 +59,7 @@ impl Listener {
         server.url(server.database()).replace(&format!(":{}/", server.port), &format!(":{}/", self.port))
     }
 
-    /// What was asked and answered so far: of each question the first answer, the longest between, and the last.
+    /// Questions and answers so far: of each question the first answer, the longest between, and the last.
     pub fn exchanges(&self, dialect: Dialect) -> Vec<Exchange> {
         let mut all = Vec::new();
         for (number, said) in self.connections.lock().unwrap().iter().enumerate() {
@@ -252,7 +252,7 @@ fn play(mut client: TcpStream, (connection, exchanges): (u32, &[Exchange]), dial
         };
         let own = of(true);
         let all = if own.is_empty() { of(false) } else { own };
-        // What was between is true for a while: of sessions at work more than one look is taken.
+        // An answer between the first and the last holds for a while: of sessions at work more than one look is taken.
         let place = match *nth {
             1 => 0,
             _ if all.len() == 3 && begun.elapsed() < BETWEEN => 1,

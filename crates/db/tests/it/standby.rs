@@ -120,7 +120,7 @@ fn is_told(rows: &Rows) {
     let settings = rows.of(&db_setting::TABLE).unwrap();
     let role = places(rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("in_recovery"));
     assert_eq!(settings.str(role[0], db_setting::value), Some("true"));
-    // What it replays is its log.
+    // The log that it replays counts as its own.
     let log = amount(rows, &db::TABLE, (db::dt, db::log_bytes_per_s), |row| databases.str(row, db::database).is_none());
     assert!(log > 1e7, "{log}");
     let refused: Vec<_> = notes(rows).into_iter().filter(|note| note.contains(" read: ")).collect();

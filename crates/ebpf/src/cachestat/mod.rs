@@ -111,7 +111,7 @@ impl Collector for Observed {
             let who = (Bytes(added.rest).text(16), Bytes(added.key).u32());
             lines.push(Line { who: Some(who), sums: added.sums });
         })?;
-        // What is read first was seen before the recording began.
+        // Events of the first reading are from before the recording.
         if tick.dt.is_some() {
             fewer(lines).iter().for_each(|line| put(line, tick, rows));
         }

@@ -49,7 +49,7 @@ static GROUPING: Grouping<c::Schema> = Grouping {
     less: " with fewer misses",
 };
 
-/// What is read ahead is a miss before it is accessed, if it ever is.
+/// Accesses less misses. A page that is read ahead is a miss before it is accessed, if it ever is.
 fn hits(sums: &Sums<'_>) -> f64 {
     (sums.of(ACCESSES) - sums.of(MISSES)).max(0.0)
 }

@@ -57,10 +57,10 @@ pub fn abilities() -> Vec<Ability> {
     all
 }
 
-/// What is lost without a kind of attaching.
+/// Loss without a kind of attaching.
 enum Lost {
     Words(&'static str),
-    /// What observers say that they lose.
+    /// The losses that observers state.
     Without(Way),
 }
 

@@ -127,7 +127,7 @@ struct Observed {
     symbols: Symbols,
 }
 
-/// What makes a row. None: others, added up.
+/// Key of a row. None: others, added up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     event: String,
@@ -211,7 +211,7 @@ impl Collector for Observed {
         let mut lines: BTreeMap<Key, Value> = BTreeMap::new();
         let (names, symbols) = (&self.names, &mut self.symbols);
         self.locks.added(|added| {
-            // What is read first was seen before the recording began.
+            // Events of the first reading are from before the recording.
             if tick.dt.is_some() {
                 let (key, value) = Observed::read(&added, names, symbols);
                 lines.entry(key).or_default().add(value);

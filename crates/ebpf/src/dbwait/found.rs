@@ -93,7 +93,7 @@ impl Found {
     /// When the map has no room.
     pub fn observe(&self, map: &MapHandle, pids: &[u32]) -> Result<(), EbpfError> {
         let root = Root::live();
-        // What waits already goes on to wait; where memory may not be read it is seen from its next switch on.
+        // A process already waiting goes on to wait; where memory may not be read it is seen from its next switch on.
         let image = Image::open(self.pid, self.program, self.layout);
         let known: Vec<Backend> =
             image.ok().and_then(|mut image| image.look().ok().map(<[Backend]>::to_vec)).unwrap_or_default();

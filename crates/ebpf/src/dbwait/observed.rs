@@ -1,4 +1,4 @@
-//! What is read at each tick, and the rows that it becomes.
+//! The reading at each tick, and the rows made of it.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -37,7 +37,7 @@ const STATEMENTS: usize = 500;
 /// Events whose distributions become rows at each tick: those with the most time.
 const DISTRIBUTIONS: usize = 40;
 
-/// What time is spent in: `struct key` of the program.
+/// Key of a sum of time: `struct key` of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     server: u32,
@@ -60,7 +60,7 @@ impl Key {
     }
 }
 
-/// What became of one key in an interval.
+/// Sums of one key in an interval.
 #[derive(Clone, Copy, Debug)]
 struct Spent {
     waits: u64,
@@ -88,7 +88,7 @@ impl Spent {
     }
 }
 
-/// What makes a row of `db_wait`.
+/// Key of a row of `db_wait`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wait {
     server: u32,
@@ -164,7 +164,7 @@ impl Observed {
         Ok(())
     }
 
-    /// What was spent since the last reading, waits that go on included.
+    /// Time spent since the last reading, waits that go on included.
     fn spent(&mut self) -> Result<FxHashMap<Key, Spent>, EbpfError> {
         self.observing.run_on_each_cpu(COUNT_OPEN)?;
         let mut spent: FxHashMap<Key, Spent> = FxHashMap::default();
@@ -191,7 +191,7 @@ impl Observed {
         Ok(spent)
     }
 
-    /// What processes wait in at this moment, and for how long they have.
+    /// Waits of processes at this moment, with the nanoseconds that each has lasted.
     fn open(&self) -> Result<Vec<(Key, u64)>, EbpfError> {
         let mut open = Vec::new();
         for pid in self.backends.keys() {

@@ -4,7 +4,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::{EbpfError, syscalls};
 
-/// What is done to files; the order is that of `enum op` (`iopattern.h`).
+/// Operation on a file; the order is that of `enum op` (`iopattern.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Read,
@@ -17,7 +17,7 @@ pub(super) enum Op {
     Sync,
 }
 
-/// What a call's arguments are; the order is that of `enum kind` (`iopattern.bpf.c`).
+/// Kind of a call's arguments; the order is that of `enum kind` (`iopattern.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     AtPosition,

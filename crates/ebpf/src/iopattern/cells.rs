@@ -1,4 +1,4 @@
-//! What the programs counted, and the rows that it becomes.
+//! Counts of the programs, and the rows made of them.
 
 use std::collections::BTreeMap;
 

@@ -135,7 +135,7 @@ struct Observed {
     spreads: Drain<{ 2 * BUCKETS }>,
     paths: MapHandle,
     mounts: Mounts,
-    /// What this kernel does not show; reported once.
+    /// Operations that this kernel does not show; reported once.
     unseen: Vec<&'static str>,
     /// Whether page faults were met and explained.
     pages: bool,
@@ -168,6 +168,6 @@ impl Collector for Observed {
     }
 }
 
-/// What is to be known of pages.
+/// Note on the pattern `page`.
 const PAGES: &str = "`page` counts page faults, one page each: what is read or written where a page is mapped already is no \
                      event for the kernel and is not seen";

@@ -103,7 +103,7 @@ fn key(point: &str) -> Option<Vec<u8>> {
     Some(key)
 }
 
-/// What a device is called that is mounted nowhere.
+/// Name of a device that is mounted nowhere.
 pub(super) fn device_name(device: u32) -> String {
     format!("device {}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
 }

@@ -77,7 +77,7 @@ fn latency(us: f64, timed: f64) -> String {
     in_unit(Unit::Microseconds, (timed > 0.0).then(|| us / timed))
 }
 
-/// What is distinguished.
+/// Grouping of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// File systems, each with a table of its patterns.
@@ -114,7 +114,7 @@ impl Iopattern {
 
 /// Patterns in the order in which they are shown; the last two only where there are any.
 const PATTERNS: [&str; 5] = ["sequential", "random", "page", "direct sequential", "direct random"];
-/// What is done to names and attributes.
+/// Operations on names and attributes.
 const OTHERS: [&str; 6] = ["lookup", "create", "remove", "attr", "readdir", "sync"];
 
 /// Sums of one operation and pattern, by their places.

@@ -121,7 +121,7 @@ impl Irqsteal {
 const COUNT_OPEN: &str = "count_open";
 /// Programs that are not needed for sums by driver.
 const NOT_LIGHT: [&str; 3] = [COUNT_OPEN, "switched", "softirq_raise"];
-/// What the programs for the processors' own interrupts are called, up to the interrupt.
+/// Prefix of the names of programs for the processors' own interrupts.
 const VECTOR_PROGRAM: &str = "vector_";
 /// Pairs of interrupt and process that there is room for in one interval, for each CPU, and in all.
 const ROOM_EACH: u32 = 2048;
@@ -181,7 +181,7 @@ struct Observed {
     /// thousands of processes a second would fill it otherwise.
     sums: Drain<4>,
     detail: Detail,
-    /// What is not observed; reported once.
+    /// Note on interrupts that are not observed; reported once.
     note: Option<&'static str>,
     /// Names of drivers by the number of their interrupt.
     drivers: BTreeMap<u32, String>,
@@ -190,7 +190,7 @@ struct Observed {
     symbols: Symbols,
 }
 
-/// What was added under one key of `pins`.
+/// Additions under one key of `pins`.
 struct Pinned {
     process: u32,
     cpu: u32,
@@ -239,7 +239,7 @@ impl Collector for Observed {
 }
 
 impl Observed {
-    /// What handles an interrupt: the function, and the one that its thread calls where it has one (else 0). None when
+    /// Handler of an interrupt: the function, and the one that its thread calls where it has one (else 0). None when
     /// the kernel does not show names (kptr_restrict).
     fn handler(&mut self, functions: [u64; 2]) -> Option<String> {
         let begins = functions.into_iter().filter(|address| *address != 0);
@@ -276,7 +276,7 @@ impl Observed {
     }
 }
 
-/// What an interrupt is called.
+/// Name of an interrupt.
 fn name(drivers: &BTreeMap<u32, String>, what: u32) -> String {
     let known = match what {
         _ if what & VECTOR != 0 => VECTORS.get((what & !VECTOR) as usize).map(|name| (*name).to_owned()),

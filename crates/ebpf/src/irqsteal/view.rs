@@ -50,7 +50,7 @@ static GROUPING: Grouping<c::Schema> = Grouping {
         Column::Figure("IDLE", |sums| number(sums.of(IDLE))),
         Column::Figure("RAN", |sums| seconds(sums.of(RUN_S))),
     ],
-    // What a process ran comes first; blocks of processes come by what they ran and lost.
+    // A process's run time comes first; blocks of processes are ordered by their run time and lost time.
     order: |sums| [sums.of(RUN_S), sums.of(PINNED_S)],
     total: Total::None,
     less: " with less time",

@@ -116,7 +116,7 @@ const STATES: usize = 6;
 const SLEEP: usize = 4;
 /// The last one of those in which a thread has a CPU.
 const RUNNING: usize = 1;
-/// What runs for longer without an event is looked at.
+/// A thread that runs for longer without an event is looked at.
 const LONG_NS: u64 = 20_000_000;
 /// Sums of a thread: nanoseconds by state, then voluntary and involuntary switches and calls.
 const SUMS: usize = STATES + 3;
@@ -139,7 +139,7 @@ struct Observed {
     is_blind: bool,
 }
 
-/// What was known of a thread at the end of the last interval.
+/// A thread as it was at the end of the last interval.
 struct Before {
     first_since: u64,
     sums: [u64; SUMS],
@@ -178,7 +178,7 @@ impl Thread {
         Some(Thread { sums, state, since, hidden, first, first_since, tgid, comm })
     }
 
-    /// What was added since `before`, or since the interval began at `last_ns`.
+    /// Growth since `before`, or since the interval began at `last_ns`.
     fn added(&self, before: Option<&Before>, last_ns: u64) -> [u64; SUMS] {
         let mut earlier = [0; SUMS];
         match before.filter(|before| before.first_since == self.first_since) {

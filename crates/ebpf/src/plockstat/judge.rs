@@ -2,7 +2,7 @@
 
 use crate::symbols::Frame;
 
-/// What was measured; the order of the first ones is that of `enum kind` (`plockstat.bpf.c`).
+/// Kind of measurement; the order of the first ones is that of `enum kind` (`plockstat.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Lock,
@@ -130,7 +130,7 @@ const OF_ALLOCATION: &[&str] =
 /// A function's name without what compilers put before and behind it.
 fn plain(name: &str) -> &str {
     let name = name.trim_start_matches('_').trim_start_matches('<');
-    // What glibc calls its own functions by.
+    // Prefix of glibc's own functions.
     let name = name.strip_prefix("GI_").map_or(name, |rest| rest.trim_start_matches('_'));
     name.split(".constprop")
         .next()

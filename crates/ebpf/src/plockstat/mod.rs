@@ -126,7 +126,7 @@ struct Observed {
     advised: bool,
 }
 
-/// What makes a row.
+/// Key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     comm: String,
@@ -183,7 +183,7 @@ fn object_and_name(frame: &Frame) -> String {
     }
 }
 
-/// What an address after a call belongs to: the call may be the function's last instruction.
+/// The function of an address after a call: the call may be the function's last instruction.
 fn caller(symbols: &mut Symbols, pid: u32, address: u64) -> Frame {
     let frame = symbols.resolve(pid, address.saturating_sub(1));
     Frame { offset: frame.offset + 1, ..frame }

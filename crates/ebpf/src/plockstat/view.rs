@@ -42,7 +42,7 @@ static GROUPING: Grouping<c::Schema> = Grouping {
     less: " with less time",
 };
 
-/// What was imported may have means only.
+/// Total time; imported rows may have means only.
 fn total_s(row: Row<'_, c::Schema>) -> f64 {
     let by_mean = || row.number(c::mean_us).map(|mean| mean * row.value(c::events) / 1e6);
     row.number(c::total_s).or_else(by_mean).unwrap_or(0.0)

@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// How long the last reading is waited for.
 const LAST: Duration = Duration::from_secs(2);
 
-/// What is recorded of stacks where they are not asked for.
+/// The profile that is recorded where stacks are not asked for.
 pub static ALWAYS: Always = Always;
 
 /// The source `profile` as it is by default.
@@ -62,7 +62,7 @@ impl Source for Always {
     }
 }
 
-/// What the thread has read; None: the kernel refuses it, for this reason.
+/// Rows that the thread has read; Err: the kernel refuses it, for this reason.
 type Reading = Result<Rows, String>;
 
 /// Reads until it is asked for the last time, or the recording has ended.
@@ -117,7 +117,7 @@ struct Apart {
 }
 
 impl Apart {
-    /// What was seen before the first interval belongs to no interval.
+    /// Takes a reading; samples from before the first interval belong to no interval.
     fn take(&mut self, reading: Reading, tick: Tick, rows: &mut Rows) {
         match reading {
             Ok(_) if tick.dt.is_none() => {}

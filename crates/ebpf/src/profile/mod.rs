@@ -244,7 +244,7 @@ impl Observed {
         })?;
         let mut places: Vec<(Place, u64)> = Vec::new();
         side.places.added(|added| {
-            // What is read first was seen before the recording began.
+            // Samples of the first reading are from before the recording.
             if tick.dt.is_some() {
                 places.push((Place::of(added.key), added.sums[0]));
             }
@@ -401,7 +401,7 @@ fn is_nowhere(function: &str) -> bool {
     function == "[unknown]"
 }
 
-/// What is on every stack of a wait: the switch itself, and our program in it.
+/// Whether a function is on every stack of a wait: the switch itself, and our program in it.
 pub(crate) fn is_of_switching(function: &str) -> bool {
     ["bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "trace_event_raw_event_"]
         .iter()

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::bytes::Bytes;
 
-/// What a word of a stack has, as `bpf/python.h` has it.
+/// Bits of a word of a stack, as in `bpf/python.h`.
 const PYTHON: u64 = 1 << 63;
 const OUTERMOST: u64 = 1 << 60;
 const NATIVE_WHOLE: u64 = 1 << 59;

@@ -1,4 +1,4 @@
-//! What is read at each tick, and the rows that it becomes.
+//! The reading at each tick, and the rows made of it.
 
 use std::{
     collections::BTreeMap,
@@ -55,7 +55,7 @@ struct Statement {
     text: String,
 }
 
-/// What queries of one kind came to.
+/// Sums of queries of one kind.
 #[derive(Clone, Copy, Default)]
 struct Total {
     queries: u64,
@@ -222,7 +222,7 @@ impl Observed {
         Ok(())
     }
 
-    /// What comes from now on belongs to the next interval: gives the number of the one that has ended.
+    /// Begins the next interval; returns the number of the one that has ended.
     fn begin_turn(&mut self) -> Result<u64, EbpfError> {
         self.turn += 1;
         self.maps

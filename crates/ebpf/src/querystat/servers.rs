@@ -298,7 +298,7 @@ fn probe(
     attach(loaded, file, pid, &Place { ours, at, at_return })
 }
 
-/// What `/proc/PID/exe` leads to, for messages.
+/// Target of `/proc/PID/exe`, for messages.
 fn shown(program: &Path) -> PathBuf {
     fs::read_link(program).unwrap_or_else(|_| program.to_owned())
 }

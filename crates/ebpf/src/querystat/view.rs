@@ -62,7 +62,7 @@ impl Sums {
     }
 }
 
-/// What was seen of one server.
+/// Sums of one server.
 #[derive(Debug)]
 struct Server {
     /// All, those not pre-empted, those that were.

@@ -99,7 +99,7 @@ struct Observed {
     waited: Drain<SUMS>,
 }
 
-/// What one process waited for one CPU.
+/// Waits of one process for one CPU.
 #[derive(Clone, Debug)]
 struct Line {
     cpu: u32,

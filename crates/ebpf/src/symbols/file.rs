@@ -27,7 +27,7 @@ const MOST_OF_FILE: u64 = 8 << 20;
 pub(super) struct Files {
     known: FxHashMap<(u64, u64), (FileSymbols, u64)>,
     turn: u64,
-    /// What reading may cost.
+    /// CPU time that reading may take.
     pub budget: Budget,
     /// Bytes of symbols of a file whose functions are named.
     most_of_file: u64,

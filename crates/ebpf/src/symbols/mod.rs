@@ -1,6 +1,6 @@
 //! Symbolisation: the function that an address of a process, or of the kernel, belongs to.
 //!
-//! What a process has mapped is read when it is first asked about, and again when an address is in none of it. Files
+//! Mappings of a process are read when it is first asked about, and again when an address is in none of them. Files
 //! are read once, whatever number of processes have them.
 
 mod file;
@@ -42,7 +42,7 @@ pub struct Symbols {
 const IDLE: u64 = 30;
 /// Processes that are kept where symbols are bounded.
 const MOST_PROCESSES: usize = 512;
-/// What bounded symbols may cost: half a thousandth of a CPU, and this many seconds at first.
+/// CPU time of bounded symbols: half a thousandth of a CPU, and this many seconds at first.
 const RATE: f64 = 0.0005;
 const AT_FIRST_S: f64 = 0.06;
 

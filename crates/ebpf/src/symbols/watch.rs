@@ -33,7 +33,7 @@ pub struct Watched {
 /// How long the thread sleeps when nothing comes, and may outlive us.
 const TURN: Duration = Duration::from_millis(200);
 
-/// What a process maps within such a time of its meeting has tables at once, and needs names, too: nothing asks for them again.
+/// Code mapped so soon after a process's meeting has tables at once, and needs names, too: nothing asks for them again.
 const LATE: Duration = Duration::from_millis(1);
 
 impl Watched {

@@ -79,7 +79,7 @@ pub(crate) fn begin_within(
             let unwinder = Unwinder::new(&observing, bounds)?;
             Ok((observing, Some(unwinder), None))
         }
-        // What is refused without tables as well is not for their sake.
+        // A refusal without tables as well is not for their sake.
         Err(with) => {
             let observing = begin(false)?;
             Ok((observing, None, Some(format!("stacks are followed by frame pointers only: {with}"))))
@@ -116,7 +116,7 @@ struct Mapping {
     chunks: u32,
 }
 
-/// What a process has mapped.
+/// Code that a process has mapped.
 #[derive(Debug, Default)]
 struct Mapped {
     code: Vec<Mapping>,
@@ -126,7 +126,7 @@ struct Mapped {
     python: Option<Python>,
 }
 
-/// What is known of a process.
+/// A known process.
 #[derive(Debug)]
 struct Known {
     layout: u32,

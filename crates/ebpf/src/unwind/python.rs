@@ -48,7 +48,7 @@ enum Mark {
 
 const NO_FIELD: u32 = u32::MAX;
 
-/// What versions that publish nothing have: `_PyRuntime.interpreters.head`, and the fields. The same on all 64-bit processors.
+/// Layout of versions that publish none: `_PyRuntime.interpreters.head`, and the fields. The same on all 64-bit CPUs.
 fn known(minor: u64) -> Option<(u64, Fields)> {
     let before_3_11 = Fields {
         interpreter_next: 0,

@@ -22,7 +22,7 @@ const AT_FP: u32 = 3;
 const PLT: u32 = 4;
 const SIGNAL: u32 = 5;
 const END: u32 = 6;
-/// What tables cannot have.
+/// Rules that tables cannot have.
 pub(super) const OTHER: u32 = 7;
 
 /// Gaps between functions are not longer than this where nothing is in them.
@@ -93,7 +93,7 @@ impl Code {
         if let Some(section) = file.section_by_name(".eh_frame").filter(|section| section.size() <= most.bytes) {
             let address = |name| file.section_by_name(name).map_or(0, |section| section.address());
             let bases = BaseAddresses::default().set_eh_frame(section.address()).set_text(address(".text"));
-            // What is mapped is never compressed.
+            // Sections that are mapped are never compressed.
             code.add(section.data().ok()?, &bases.set_got(address(".got")), most.rows);
         }
         Some(code)
@@ -121,7 +121,7 @@ impl Code {
                 return;
             }
         }
-        // What ends a function comes before what begins the next one at the same address, and gives way to it.
+        // The end of a function comes before the begin of the next one at the same address, and gives way to it.
         self.rows.sort_by_key(|row| (row.address, row.rule != NONE));
         self.rows.dedup_by(|later, kept| {
             let is_same = later.address == kept.address;

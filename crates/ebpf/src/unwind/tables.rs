@@ -26,7 +26,7 @@ pub(super) const NO_TABLE: u32 = u32::MAX;
 /// Bytes of a chunk in the kernel.
 const CHUNK_BYTES: u64 = 2 * 4 * CHUNK as u64;
 
-/// What tables may take.
+/// Limits of tables.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     /// Of one file.
@@ -184,8 +184,8 @@ impl Tables {
 }
 
 impl Table {
-    /// What an address is less, relative to the first row, where a mapping begins at `begin` with the byte at `offset` of the
-    /// file; None: no code of the file is mapped there.
+    /// The number to subtract from an address to make it relative to the first row, where a mapping begins at `begin`
+    /// with the byte at `offset` of the file; None: no code of the file is mapped there.
     pub fn base(&self, begin: u64, offset: u64) -> Option<u64> {
         Some(self.moved_by(begin, offset)?.wrapping_add(self.first))
     }

@@ -39,8 +39,7 @@ fn stat() -> Stat {
     all
 }
 
-/// What was seen of a device's operations of a kind: requests, those of them that were in a queue, seconds in the queue and at the
-/// device.
+/// Sums of a device's operations of a kind: requests, those that queued, seconds in the queue and at the device.
 fn seen(rows: &Rows, device: &str, op: &str) -> (f64, f64, f64, f64) {
     let mut sums = (0.0, 0.0, 0.0, 0.0);
     let Some(table) = rows.of(&c::TABLE) else { return sums };

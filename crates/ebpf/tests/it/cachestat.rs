@@ -30,7 +30,7 @@ fn warm_up(command: &mut Command) {
     assert!(command.status().unwrap().success());
 }
 
-/// What one run of `reads.c` does, or of another command; None, reported, where it cannot be observed.
+/// Sums of one run of `reads.c`, or of another command; None, reported, where it cannot be observed.
 fn seen(comm: &str, command: &mut Command) -> Option<[f64; 4]> {
     let mut observed = Observed::begin(&Cachestat { tracked: Tracked::Children })?;
     assert!(command.status().unwrap().success());
@@ -108,7 +108,7 @@ fn pages_that_are_written_are_no_misses() {
 fn pages_of_a_mapped_file_are_missed_once_and_hit_later() {
     let folder = folder();
     let path = file(folder.path());
-    // What maps pages that came with others is a hit, as is starting the program.
+    // Mapping pages that came with others is a hit, as is starting the program.
     let is_cold = |cold: &[f64; 4]| near(cold[2], PAGES) && cold[0] >= cold[2] && cold[1] == cold[0] - cold[2];
     let Some(_) = once_right("cold, mapped", || reads(&path, &["drop-mapped"]), is_cold) else { return };
     // The kernel maps as many pages at once as it can.

@@ -100,7 +100,7 @@ fn one_thread_alone_waits_for_no_lock_of_mappings() {
 fn beside_perf(program: &Path) -> Option<[f64; 2]> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("perf.data");
-    // What perf follows is its own child, which the observer follows as well.
+    // The command that perf follows is its own child, which the observer follows as well.
     let source = Contention { tracked: Tracked::Children, addresses: false };
     let mut observed = Observed::begin(&source)?;
     let mut perf = Command::new("perf");

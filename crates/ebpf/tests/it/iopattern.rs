@@ -1,4 +1,4 @@
-//! What fio read and wrote is what was seen, by pattern.
+//! The reads and writes of fio are those that were seen, by pattern.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{observed::Observed, programs::compiled};
 /// Operations by operation and pattern, of one file.
 type Seen = BTreeMap<(String, String), f64>;
 
-/// What was done to the file whose path ends so.
+/// Operations on the file whose path ends so.
 fn seen(rows: &Rows, what: &str) -> Seen {
     let mut seen = Seen::new();
     if let Some(rows) = rows.of(&c::TABLE) {
@@ -63,7 +63,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// What was made of a job with these options, and what was seen of it.
+/// Operations of a job with these options, and those that were seen of it.
 fn observe(options: &[&str]) -> Option<(Made, Seen)> {
     let folder = folder();
     let file = folder.path().join("job.dat");

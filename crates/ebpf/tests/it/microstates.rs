@@ -95,8 +95,8 @@ const EXPECTED: [(&str, &[usize], f64); 7] = [
     ("states", &[4], 99.9),
 ];
 
-/// What the threads did in two seconds, and by how many percent of them at most it is beyond the scheduler's own sums,
-/// which are read before and behind each reading: ours lie between what both pairs say.
+/// States of the threads over two seconds, and by how many percent of them at most they are beyond the scheduler's own
+/// sums, which are read before and behind each reading: ours lie between those of both pairs.
 fn beside_the_scheduler(observed: &mut Observed, states: &States) -> (BTreeMap<String, Seen>, f64) {
     let (outer_begin, before) = (states.schedstat(), Instant::now());
     let skip = n_rows(observed.read());

@@ -48,7 +48,7 @@ impl Observed {
     }
 }
 
-/// What is seen once it is right: what else the machine does may spoil a look, but not four.
+/// The result of `see` once it is right: other work of the machine may spoil a look, but not four.
 ///
 /// # Panics
 /// When four looks were wrong; None when a look cannot be had here.
@@ -79,7 +79,7 @@ pub fn lost(rows: &Rows, kind: &str) -> u64 {
     (0..rows.n_rows()).filter(of_it).filter_map(|row| rows.f64(row, metric::value)).sum::<f64>() as u64
 }
 
-/// What has to be true of all refusals: they say what is missing.
+/// A property of all refusals: they state what is missing.
 #[test]
 fn refusals_say_what_is_missing() {
     let error = EbpfError::Refused { what: "`tp_btf/sched_switch`".to_owned(), why: "no BTF".to_owned() };

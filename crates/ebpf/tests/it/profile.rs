@@ -105,7 +105,7 @@ fn stacks_without_frame_pointers_reach_the_outermost_function() {
     assert!([alone, threaded, in_handler].iter().all(|part| (0.2..0.5).contains(&(part / all))), "{parts:?}");
 }
 
-/// What is loaded while it runs has tables a moment later.
+/// A library that is loaded while the program runs has tables a moment later.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_library_that_is_loaded_later_has_whole_stacks() {

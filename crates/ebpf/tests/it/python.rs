@@ -29,7 +29,7 @@ fn interpreters() -> Vec<(PathBuf, u32)> {
     found
 }
 
-/// What a command for Python begins, and the minor part of its version; None: it is none that is known.
+/// The program that a command for Python begins, and the minor part of its version; None: it is none that is known.
 fn interpreter(path: &Path) -> Option<(PathBuf, u32)> {
     let asked = "import os, sys; print(os.path.realpath(sys.executable), *sys.version_info[:2])";
     let said = Command::new(path).args(["-c", asked]).output().ok()?;
@@ -136,7 +136,7 @@ fn stacks_of_python_reach_the_module_or_the_thread_with_functions_in_order() {
     }
 }
 
-/// What only looks like Python leads the programs nowhere.
+/// A program that only looks like Python leads the BPF programs nowhere.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_program_with_the_names_of_python_keeps_its_native_stacks() {

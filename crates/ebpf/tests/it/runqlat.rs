@@ -30,7 +30,7 @@ fn waited(rows: &Rows, pid: u32, cpu: Option<usize>) -> (f64, f64) {
     (sum(c::waited_s), sum(c::waits))
 }
 
-/// What was seen of each hog, and what the scheduler had counted before it was read and behind it.
+/// Waiting time seen of each hog, and the scheduler's counts before it was read and behind it.
 struct Moment(Vec<(f64, [u64; 2])>);
 
 impl Moment {

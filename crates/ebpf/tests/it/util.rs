@@ -94,7 +94,7 @@ fn what_switches_say_agrees_with_a_load_s_own_clock() {
     eprintln!(
         "switches {run:.4} s; all ran {smallest:.4} to {most:.4} s, of it the load {load:.4} s, stolen {stolen:.2} s"
     );
-    // What the load ran by events is `run` less what all others ran by the kernel's measure, which is up to a tick late.
+    // The load's time by events is `run` less that of all others by the kernel's measure, which is up to a tick late.
     let allowed = 0.01 * load + 0.005 * hogs.len() as f64;
     assert!(run >= smallest - allowed && run <= most + allowed + stolen, "{run}, {smallest} to {most}, load {load}");
     let ticks = table.f64(all, c::tick_cpus).unwrap() * table.f64(all, c::dt).unwrap();

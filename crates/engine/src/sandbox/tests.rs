@@ -1,4 +1,4 @@
-//! What is left after the rights are given up, tried with system calls and no engine between: each test starts
+//! Rights left after the others are given up, tried with system calls and no engine between: each test starts
 //! itself as a second process, which gives up its rights and tries.
 
 #![allow(clippy::print_stdout, reason = "a second process reports to the first one, and a skipped test prints it")]
@@ -96,7 +96,7 @@ fn unshare_users() -> rustix::io::Result<()> {
     rustix::thread::unshare(rustix::thread::UnshareFlags::NEWUSER)
 }
 
-/// What has to work; all else must not.
+/// Attempts that have to work; all others must not.
 const WORKS: [&str; 3] = ["read own", "spill", "thread"];
 
 #[test]

@@ -88,7 +88,7 @@ fn open(name: &str) -> Result<Interface, Error> {
     Ok(Interface { name: name.to_owned(), ethtool: Ethtool::open(name)? })
 }
 
-/// What an interface was before it was changed. Written before the first change.
+/// State of an interface before it was changed. Written before the first change.
 #[derive(Debug, Serialize, Deserialize)]
 struct NicState {
     format: u64,

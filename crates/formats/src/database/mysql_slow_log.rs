@@ -100,7 +100,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.statements.flush(out);
 }
 
-/// What a server begins its log with, each time that it opens it.
+/// Whether a server begins its log with this line, each time that it opens it.
 fn is_banner(line: &str) -> bool {
     (line.contains(", Version: ") && line.ends_with("started with:"))
         || (line.starts_with("Tcp port: ") && line.contains("Unix socket: "))

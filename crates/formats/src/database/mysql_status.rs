@@ -17,7 +17,7 @@ use crate::{
     number,
 };
 
-/// What variables of one moment fill, a row each.
+/// Tables that the variables of one moment fill, a row each.
 const TABLES: [&Table; 3] = [&db::TABLE, &db_wal::TABLE, &db_checkpoint::TABLE];
 
 /// Importer for mysqladmin extended-status [-i N] [-r], SHOW GLOBAL STATUS and SHOW VARIABLES of MySQL.
@@ -42,7 +42,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.any(|line| matches!(entry(line), Some(Entry::Header) | Some(Entry::Name(_)))))
 }
 
-/// What a line holds.
+/// Content of a line.
 enum Entry<'a> {
     Header,
     Pair(&'a str, &'a str),
@@ -249,7 +249,7 @@ impl Reader {
     }
 
     fn write(&self, table: &[(String, f64)], (t, dt): (Micros, Option<f64>), first: bool, out: &mut Out<'_>) {
-        // What a counter grew by; from the server's start for the first table, nothing after a restart.
+        // Growth of a counter; from the server's start for the first table, nothing after a restart.
         let growth = |name: &str, value: f64| {
             let before = if first { 0.0 } else { *self.last.get(name)? };
             (value >= before).then_some(value - before)

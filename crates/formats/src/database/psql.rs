@@ -1,6 +1,6 @@
 //! Tables as `psql` prints them: cells between bars under a line of dashes.
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     /// The line that was read before was a header.

@@ -1,4 +1,4 @@
-//! What `psql` prints of PostgreSQL's statistics views: tables between bars, and with `\x` a record for each row.
+//! Output of `psql` for PostgreSQL's statistics views: tables between bars, and with `\x` a record for each row.
 //!
 //! A table is of one moment, and most of its figures count since the last reset: they are metrics with the words of their row as
 //! labels, no rates. Rows of `pg_stat_activity` are counted by what the sessions do. Statements lose their values.

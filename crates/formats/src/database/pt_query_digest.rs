@@ -36,7 +36,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.any(overall) || (head.any(query) && head.any(columns)))
 }
 
-/// What the lines at hand are about.
+/// Part of the report at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Header,
@@ -51,7 +51,7 @@ enum Part {
 #[derive(Debug, Default)]
 struct Query {
     digest: String,
-    /// What the profile calls it.
+    /// Name of the statement in the profile.
     item: String,
     text: String,
     database: Option<String>,
@@ -269,7 +269,7 @@ impl Reader {
         }
         self.part = Part::Text;
         let Some(query) = self.current.and_then(|place| self.queries.get_mut(place)) else { return };
-        // What follows the first text was made of it for EXPLAIN.
+        // Text after the first statement was made from it for EXPLAIN.
         let whole = query.text.ends_with("\\G");
         if !whole && query.text.len() + line.len() < MAX_TEXT {
             if !query.text.is_empty() {

@@ -69,7 +69,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// What is known from earlier elements.
+/// Figures and titles known from earlier elements.
 #[derive(Default)]
 struct Run {
     end: Option<Micros>,

@@ -26,7 +26,7 @@ pub(crate) enum When {
 }
 
 impl When {
-    /// What a mapping file or a format's file calls it; any other word is a form of `strftime`.
+    /// The form of this name in a mapping file or a format's file; any other word is a form of `strftime`.
     pub(crate) fn named(name: &str) -> When {
         match name {
             "iso" | "date" => When::Date,

@@ -1,5 +1,5 @@
-//! What `pdsh`, `ansible`, `pssh -i`, `docker compose logs` and `kubectl logs --prefix` print: outputs of one tool on several hosts
-//! or in several containers, in one text.
+//! Texts of `pdsh`, `ansible`, `pssh -i`, `docker compose logs` and `kubectl logs --prefix`: outputs of one tool on
+//! several hosts or in several containers, in one text.
 //!
 //! pdsh puts `db1: ` in front of every line, and the lines of hosts alternate; ansible puts `db1 | CHANGED | rc=0 >>` above
 //! each host's output, pssh `[1] 08:19:03 [SUCCESS] db1`. Compose puts `web-1  | ` in front of every line, kubectl

@@ -98,7 +98,7 @@ const BEFORE: &[&str] = &[
     "sudo", "doas", "time", "nohup", "nice", "ionice", "chrt", "taskset", "timeout", "stdbuf", "env", "exec", "script",
 ];
 
-/// What a line begins, if it begins an output.
+/// The output that a line begins, if it begins one.
 pub(super) fn begin(line: &str) -> Option<Begin<'_>> {
     let line = line.trim();
     bracketed(line).or_else(|| named(line)).or_else(|| bare(line)).or_else(|| heading(line))

@@ -1,7 +1,7 @@
 //! Documents that quote outputs: issues and notes in Markdown, messages with an answer below each `> `, tickets with `{noformat}`,
 //! pages with `<pre>`.
 //!
-//! What is quoted is read as a session is, each block by itself; what is written around it is one note. Only a document of which
+//! Quoted text is read as a session is, each block by itself; the text around it is one note. Only a document of which
 //! a format recognises a block with certainty is taken for one: configuration, sources and commands are quoted as well.
 
 use std::borrow::Cow;
@@ -54,7 +54,7 @@ enum Within {
     Reply,
 }
 
-/// What a line is.
+/// Role of a line.
 #[derive(Debug, PartialEq)]
 enum Line<'a> {
     Prose,
@@ -179,7 +179,7 @@ fn may_quote(text: &str) -> bool {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    // What is no document is a reply and nothing else, or a format's own.
+    // Text that is no document is a reply and nothing else, or a format's own.
     if !may_quote(head.text) || is_source(head.text) || !(head.first().starts_with('>') || is_document(head.text)) {
         return Sure::No;
     }

@@ -12,7 +12,7 @@ const MOST: usize = 64;
 /// Formats that read within what another left, at most: parts of a session are the first.
 const DEEPEST: u8 = 4;
 
-/// What one host or one command printed.
+/// Output of one host or one command.
 #[derive(Default)]
 pub(super) struct Segment {
     /// Its host; empty when it is unknown.

@@ -86,7 +86,7 @@ impl Parts {
         self.bytes <= MOST_BYTES
     }
 
-    /// What follows is no part of what came before.
+    /// Begins a block, which is no part of earlier lines.
     pub(super) fn begin_block(&mut self) {
         self.open("", None);
     }

@@ -46,7 +46,7 @@ fn line(text: &str) -> Option<Line<'_>> {
         t: Micros((seconds * 1e6).round() as i64),
         interface,
         rates: [at(2), at(3), at(7), at(8), at(12), at(13)],
-        // What came in the interval, of what came in a second.
+        // The count of the interval, divided by the count per second.
         seconds: at(5).zip(at(3)).map(|(count, rate)| count / rate).filter(|s| *s > 0.0 && s.is_finite()),
     })
 }

@@ -183,7 +183,7 @@ impl Reader {
             .collect();
         match parts {
             Some(parts) => {
-                // What the GPU does not count is N/A.
+                // Figures that the GPU does not count are N/A.
                 for (of, value) in parts.into_iter().filter(|(_, value)| value.is_some()) {
                     out.result(&format!("{name}_{of}{gpu}"), value, unit, "neither");
                 }

@@ -30,7 +30,7 @@ tmpfs          tmpfs     24684084        0  24684084   0% /dev/shm
     read,
 };
 
-/// What is in a column.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Column {
     Type,
@@ -167,7 +167,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::No
 }
 
-/// What is known from line to line.
+/// State kept from line to line.
 struct Reader {
     moments: Moments,
     titles: Option<Titles>,
@@ -176,7 +176,7 @@ struct Reader {
     mounts: BTreeSet<String>,
     /// A device whose figures are on the next line.
     device: Option<(u64, String)>,
-    /// What `K` and the like are powers of, where the titles do not say.
+    /// Base of the powers `K` and so on, where the titles do not show it.
     base: f64,
 }
 

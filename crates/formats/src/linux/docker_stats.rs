@@ -35,7 +35,7 @@ const REDRAW_S: f64 = 0.5;
 /// The longest JSON text of podman.
 const MAX_JSON: usize = 16 << 20;
 
-/// What is in a column.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Column {
     Id,

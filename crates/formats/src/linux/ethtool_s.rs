@@ -132,7 +132,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 impl Reader {
     fn line(&mut self, line: &str, out: &mut Out<'_>) -> bool {
         if let Some(named) = title(line) {
-            // What ethtool prints for one interface in several groups is one block.
+            // The groups that ethtool prints for one interface are one block.
             let named = named.map(str::to_owned).or_else(|| self.named.take());
             if self.block.as_ref().is_some_and(|b| named.as_ref().is_some_and(|n| *n == b.interface)) {
                 return true;

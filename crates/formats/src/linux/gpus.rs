@@ -1,4 +1,4 @@
-//! What tools of NVIDIA call the figures of the tables `gpu` and `gpu_process`. What has no column stays a metric of the tool's name.
+//! Names of figures of the tables `gpu` and `gpu_process` in NVIDIA's tools. Others stay metrics of the tool's name.
 
 use fenxi_model::{
     Micros, Place,

@@ -46,7 +46,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("file handle cache:", "file_handles", ""),
 ];
 
-/// What is counted under a title.
+/// Counters under a title.
 #[derive(Clone, Debug, PartialEq)]
 struct Section {
     side: &'static str,
@@ -114,7 +114,7 @@ struct Counter {
     unit: &'static str,
 }
 
-/// What was printed at once.
+/// Counters that were printed at once.
 struct Output {
     at: (Micros, Option<f64>),
     measured: bool,

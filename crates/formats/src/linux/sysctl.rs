@@ -21,7 +21,7 @@ vm.swappiness = 60
     read,
 };
 
-/// What begins so differs from one moment, machine or boot to the next without that anybody has set it.
+/// Settings that begin so differ from one moment, machine or boot to the next without having been set.
 const NO_SETTINGS: [&str; 16] = [
     "fs.aio-nr",
     "fs.binfmt_misc.",

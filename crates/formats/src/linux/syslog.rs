@@ -178,7 +178,7 @@ fn rfc5424<'a>(priority: Option<&'static str>, rest: &'a str) -> Option<Entry<'a
     })
 }
 
-/// What follows structured data: `[id a="b"][id c="]"] text`.
+/// The text after structured data: `[id a="b"][id c="]"] text`.
 fn behind_data(rest: &str) -> &str {
     let (mut quoted, mut escaped, mut open) = (false, false, false);
     for (at, c) in rest.char_indices() {

@@ -43,7 +43,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.any(|line| is_header(line) && in_front(line).is_none()))
 }
 
-/// What a column is.
+/// Role of a column.
 #[derive(Clone, Debug, PartialEq)]
 enum Column {
     /// The CPU's number.
@@ -99,7 +99,7 @@ struct Reader {
     /// Seconds of the sample, from a line before its titles.
     seconds: Option<f64>,
     now: Option<(Micros, Option<f64>)>,
-    /// What the sample's first line is of.
+    /// Key of the sample's first line.
     first: String,
     /// The next line begins a sample.
     begins: bool,

@@ -34,7 +34,7 @@ tank        2.69G  1.81T      0     29    252  14.2M
     read,
 };
 
-/// What the columns of a group are called below its title.
+/// Names of the columns of a group, below its title.
 fn columns_of(group: &str) -> Option<&'static [&'static str]> {
     Some(match group {
         "capacity" => &["alloc", "free"],

@@ -132,7 +132,7 @@ impl Reader {
             self.moments.take(text, out);
             return true;
         }
-        // What was left out of a quoted part.
+        // Marks of lines that were left out of a quoted part.
         if text == "[...]" || text == "..." {
             return true;
         }

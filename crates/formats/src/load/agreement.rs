@@ -25,7 +25,7 @@ const PAIRS: &[Pair] = &[
     ("iperf3/client.json", "iperf3/server-of-client-json.txt", 0.005, 0.0, 3),
     ("iperf3/parallel.txt", "iperf3/server-parallel.json", 0.005, 0.0, 3),
     ("iperf3/reverse-MBytes.txt", "iperf3/server-reverse.json", 0.005, 0.0, 1),
-    // What a sender and a receiver count differs by what is under way.
+    // Counts of a sender and a receiver differ by the data in flight.
     ("iperf3/bidir-timestamps.txt", "iperf3/server-bidir.txt", 0.01, 0.0, 4),
     ("iperf3/bidir-parallel.txt", "iperf3/server-bidir-parallel.json", 0.005, 0.0, 4),
     ("iperf3/udp-parallel.json", "iperf3/server-udp-parallel.txt", 0.005, 0.0005, 4),

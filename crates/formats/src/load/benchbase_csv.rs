@@ -44,7 +44,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// What a column of a window is.
+/// Meaning of a column of a window.
 #[derive(Clone, Copy, Debug)]
 enum Column {
     Time,

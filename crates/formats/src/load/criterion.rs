@@ -189,7 +189,7 @@ fn estimates(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
     let mut results = Results::default();
     let seconds = |path: &str| figure(&document, path).map(|ns| ns / 1e9);
-    // What the report prints is the slope, where there is one.
+    // The report prints the slope, where there is one.
     let best = if seconds("slope/point_estimate").is_some() { "slope" } else { "mean" };
     let bound = |what: &str| seconds(&format!("{best}/confidence_interval/{what}"));
     results.of(out, names::TIME_PER_OP, &name, seconds(&format!("{best}/point_estimate")));

@@ -81,7 +81,7 @@ fn replace_earlier(report: &mut Report, side: &Side, line: u64, out: &mut Out<'_
     }
 }
 
-/// What a job did in each direction; None when the line is no job's.
+/// Figures of a job in each direction; None when the line is no job's.
 fn job(fields: &Fields<'_>) -> Option<Vec<Side>> {
     let version = version(fields)?;
     let width = BEFORE + PERCENTILES + 4 + if version >= 5 { 11 } else { 5 };

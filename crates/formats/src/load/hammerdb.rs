@@ -146,7 +146,7 @@ impl Reader {
         } else if text.contains("Error") || text.contains("ERROR") {
             out.fact("load", "hammerdb message", line);
         } else {
-            // What virtual users and the console say otherwise is not measured.
+            // Other messages of virtual users and the console are no measurements.
             self.log_zone(text, out);
             return user.is_some() || text.starts_with('+') || KNOWN.iter().any(|known| text.contains(known));
         }

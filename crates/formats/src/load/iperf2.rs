@@ -194,7 +194,7 @@ impl Reader {
     }
 
     fn add(&mut self, part: Part, out: &mut Out<'_>) {
-        // What goes both ways has no sum that is anybody's.
+        // A sum over both directions belongs to neither.
         if self.is_two_way && part.stream.is_none() {
             return;
         }
@@ -284,7 +284,7 @@ const KNOWN: &[&str] = &[
     "iperf version ",
 ];
 
-/// What lines of a stream say that are no figures.
+/// Texts in lines of a stream that are no figures.
 const OF_STREAMS: &[&str] = &[
     "Sent ",
     "MSS size ",

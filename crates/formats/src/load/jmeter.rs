@@ -46,7 +46,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(time && elapsed && success)
 }
 
-/// What separates the columns of a header line; None when it is none.
+/// Separator of the columns of a header line; None when it is none.
 fn separator(header: &str) -> Option<u8> {
     let at = header.find("timeStamp")?;
     let separator = *header.as_bytes().get(at + "timeStamp".len())?;
@@ -64,7 +64,7 @@ const DEFAULTS: [&str; 3] = [
     "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,bytes,grpThreads,allThreads,Latency",
     "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,bytes,Latency",
 ];
-/// What all of them have.
+/// Columns that all of them have.
 const COMMON: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success";
 
 /// Where the columns are.

@@ -50,7 +50,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// What an operation is called: `GET /`, empty for all.
+/// Name of an operation: `GET /`, empty for all.
 fn operation(kind: &str, name: &str) -> String {
     if name == "Aggregated" || name == "Total" { String::new() } else { format!("{kind} {name}").trim().to_owned() }
 }

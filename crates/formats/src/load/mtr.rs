@@ -26,7 +26,7 @@ HOST: db1                         Loss%   Snt   Last   Avg  Best  Wrst StDev
 /// Text of a JSON report.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What columns mean. `Last` is one reply of many, `Drop` and `Rcv` follow from the others.
+/// Results of the columns. `Last` is one reply of many, `Drop` and `Rcv` follow from the others.
 const COLUMNS: &[(&str, Name)] = &[
     ("Loss%", names::LOST_SHARE),
     ("Snt", names::REQUESTS),

@@ -233,7 +233,7 @@ pub(crate) fn named(name: &str) -> Option<Name> {
     ALL.iter().copied().find(|known| known.name == name)
 }
 
-/// What the results are called.
+/// Names of the results.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|known| known.name)
 }

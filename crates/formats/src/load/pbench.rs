@@ -64,7 +64,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// What the benchmark was asked for.
+/// Writes the parameters of the benchmark.
 fn parameters(iteration: &Map<String, Value>, name: &str, out: &mut Out<'_>) {
     for object in tree::objects(iteration, "iteration_data/parameters/benchmark") {
         for (key, value) in object {

@@ -173,7 +173,7 @@ impl Reader {
     }
 }
 
-/// What a column of the summary is.
+/// Result of a column of the summary.
 #[derive(Clone, Copy)]
 enum Figure {
     Known(Name),

@@ -53,7 +53,7 @@ impl Event {
     }
 }
 
-/// What happened in one second, or in all of a run.
+/// Figures of one second, or of all of a run.
 #[derive(Clone, Debug, Default)]
 struct Cell {
     spread: Spread,
@@ -119,7 +119,7 @@ pub struct Kinds {
     pub retries: bool,
 }
 
-/// What happened in one second.
+/// Figures of one second.
 #[derive(Debug, Default)]
 struct Second {
     all: Cell,

@@ -63,7 +63,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     });
 }
 
-/// What the lines are that follow a heading.
+/// Kind of the lines that follow a heading.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Other,

@@ -102,7 +102,7 @@ fn figure(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
     }
     match FIGURES.iter().find(|(name, ..)| *name == key) {
         Some((_, name, scale)) => results.set(out, *name, number(value.trim_end_matches('%')).map(|v| v * scale)),
-        // What no Linux counts, and what is not about the run.
+        // Figures that no Linux counts, and those that are not about the run.
         None => {
             return ["Average ", "Swaps", "Signals", "Socket messages", "Page size"].iter().any(|k| key.starts_with(k));
         }

@@ -50,7 +50,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// What a figure is.
+/// Meaning of a figure.
 #[derive(Clone, Copy)]
 enum Figure {
     Known(Name),

@@ -1,4 +1,4 @@
-//! What the tests of shipped descriptions try, for a description of somebody's own: that it reads what it is for, recognises that and
+//! Checks of the tests of shipped descriptions, for a user's own: that it reads its texts, recognises these and
 //! nothing else, reports what it cannot read, and survives damage.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -13,7 +13,7 @@ use crate::{Input, Out, any::lasting, unix};
 /// Devices whose class is remembered.
 const MOST_DEVICES: usize = 1 << 16;
 
-/// What reads a format's lines.
+/// Reader of a format's lines.
 type Reader = fn(&Coded, &mut Input<'_>, &mut Out<'_>);
 
 /// Readers by the names that descriptions have for them.

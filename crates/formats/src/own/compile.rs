@@ -54,7 +54,7 @@ pub(super) struct Line {
     pub(super) interval: Option<Amount>,
     pub(super) rows: Vec<RowRule>,
     pub(super) results: Vec<ResultRule>,
-    /// What the report is of that begins here; empty for any.
+    /// Subject of the report that begins here; empty for any.
     pub(super) begins: Option<Template>,
     /// Figures that are added up until the report ends.
     pub(super) sums: Vec<ResultRule>,
@@ -226,7 +226,7 @@ impl Pattern {
     }
 }
 
-/// What all lines of a file share.
+/// Context that all lines of a file share.
 struct Context<'t, 's> {
     /// The format's name.
     name: &'t str,

@@ -61,7 +61,7 @@ pub(crate) struct Keys<'t, 's> {
     table: &'t DeTable<'s>,
     /// Where it begins.
     pub(crate) at: usize,
-    /// What the file calls it.
+    /// Name of the table in messages.
     name: &'static str,
 }
 

@@ -23,7 +23,7 @@ use crate::{
 /// Keys of `[json]`: `table` is the one that a reader fills.
 const OF_JSON: &[&str] = &["like", "rows", "name", "reader", "table"];
 
-/// What `[json]` reads: documents like those of a shipped format, or those that its own columns say.
+/// Documents that `[json]` reads: those like a shipped format's, or those that its own columns describe.
 #[derive(Debug)]
 pub(super) enum Json {
     /// Reports of sysstat.
@@ -70,7 +70,7 @@ pub(super) enum Document {
 /// Reports of sysstat, with a list of rows each.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// What metrics begin with: they are those of the text.
+    /// Prefix of metrics: they are those of the text.
     name: &'static str,
     fields: Vec<Field>,
     table: &'static Table,

@@ -35,12 +35,12 @@ pub struct Draft {
     pub rows: usize,
 }
 
-/// What one way of reading a text says.
+/// Description by one way of reading a text.
 struct Sketch {
     kind: &'static str,
     /// `[recognise]` and what is in it.
     recognise: String,
-    /// What follows.
+    /// The text after it.
     rest: String,
     /// Lines of the text that show it, for `example`.
     example: Vec<String>,
@@ -62,7 +62,7 @@ pub fn draft(name: &str, text: &str) -> Option<Draft> {
 fn try_it(name: &str, sketch: &Sketch, lines: &[&str]) -> Option<Draft> {
     let with = written(name, sketch, true);
     let parsed = TextFormat::tried(name, "draft", &with).ok();
-    // What would take texts of others is not recognised.
+    // A description that would take texts of others goes without `[recognise]`.
     let (toml, format) = match parsed {
         Some(format) => (with, format),
         None => {

@@ -13,7 +13,7 @@ const MOST_PARTS: usize = 4096;
 /// The groups of a line that are cut into parts: `each = { nodes = '(?<node>\d+)|Total', values = '(?<value>\S+)' }`.
 #[derive(Debug, Default)]
 pub(super) struct Each {
-    /// What is cut, and the pattern of a part of it.
+    /// The groups that are cut, each with the pattern of a part of it.
     cuts: Vec<(From, Regex)>,
     /// Names of the groups of these patterns, one after another.
     pub(super) names: Vec<Option<String>>,

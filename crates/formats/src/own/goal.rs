@@ -40,9 +40,9 @@ pub(crate) struct ResultGoal {
     pub(super) scale: f64,
     /// The value has its unit: `1.5 MB`, `12 us`.
     pub(super) says_unit: bool,
-    /// What `k` stands for there.
+    /// Value of `k` there.
     base: f64,
-    /// What is left of a whole: of 1 for a ratio, of 100 for percent.
+    /// The whole that a value is subtracted from: 1 for a ratio, 100 for percent.
     pub(super) complement: Option<f64>,
 }
 

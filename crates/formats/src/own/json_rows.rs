@@ -103,7 +103,7 @@ impl JsonRows {
         Ok(())
     }
 
-    /// What goes into which column; an error before anything of the row is written.
+    /// The cells of a row by column; an error before anything of the row is written.
     fn cells<'o>(
         &mut self,
         table: &'static Table,

@@ -110,7 +110,7 @@ impl TextFormat {
         Ok(format)
     }
 
-    /// What it is, without what it reads.
+    /// Description of the format, without the rules that read it.
     fn outlined(top: &Keys<'_, '_>, name: &'static str, file: &str, digest: &str) -> Result<About, Wrong> {
         let summary = top.needed("summary", "\"what prints such texts\"")?;
         let recognise = top.table("recognise", "[recognise]", recognise::KEYS)?;

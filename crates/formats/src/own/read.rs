@@ -232,7 +232,7 @@ impl<'r> Reader<'r> {
                 Ok(Some(t)) => (self.t, self.dt) = (Some(t), moments.length(t, &mut self.ticker)),
                 Err(stamp) => {
                     out.unknown(number, &stamp, "no time in the form of [time]");
-                    // What follows would get the time of what came before.
+                    // Later lines would get the time of earlier ones.
                     (self.t, self.dt) = (None, None);
                     return None;
                 }
@@ -261,7 +261,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// What identifies the row's series: its host, its labels and its table's keys. The labels are made too.
+    /// Key of the row's series: its host, its labels and its table's keys. The labels are made too.
     fn key(&mut self, at: usize, rule: &RowRule, text: &str) -> String {
         let values = Values { line: text, places: &self.places[at], kept: &self.kept, parts: self.parts.now() };
         self.labels.cut(0);

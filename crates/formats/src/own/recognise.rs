@@ -41,7 +41,7 @@ impl Pattern {
     }
 }
 
-/// What a text must have to be the format's.
+/// Conditions that a text of the format meets.
 #[derive(Clone, Debug)]
 pub(super) struct Recognise {
     begins: Option<Pattern>,
@@ -68,7 +68,7 @@ pub(super) struct Recognise {
 pub(super) const KEYS: &[&str] =
     &["begins", "contains", "some", "likely", "header", "row_below", "has", "lacks", "pairs", "json", "instead_of"];
 
-/// What many programs print. Who recognises one of these would claim the texts of others.
+/// Texts that many programs print. A description that recognises one of these would claim the texts of others.
 pub(super) const COMMONPLACE: &[&str] = &[
     "a\n",
     "0\n1\n2\n",
@@ -138,7 +138,7 @@ impl Recognise {
             && [&self.header, &self.has, &self.pairs, &self.json].into_iter().all(Vec::is_empty)
     }
 
-    /// What many programs print and it would take too.
+    /// A text that many programs print and it would take too.
     pub(super) fn claims_commonplace(&self) -> Option<&'static str> {
         COMMONPLACE.iter().copied().find(|text| self.claims(&Head { text }))
     }

@@ -22,7 +22,7 @@ const MOST_TABLES: usize = 100;
 /// A description's reports.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// What metrics without their own name begin with.
+    /// Prefix of metrics without their own name.
     pub(super) name: &'static str,
     pub(super) pace: Pace,
     pub(super) tables: Vec<TableRule>,
@@ -36,7 +36,7 @@ pub(super) struct Pace {
     pub(super) tool: Tool,
     /// Whether a first block is since boot only where no other follows.
     pub(super) alone: bool,
-    /// What a line begins with where that is so; where none does, the first block always is since boot.
+    /// Beginning of a line that shows it; without such a line the first block always is since boot.
     pub(super) alone_with: Option<String>,
     /// Fewer rows than this between two headers, and the tool was begun anew.
     pub(super) header_every: u32,

@@ -24,7 +24,7 @@ use crate::{
 
 /// Keys of `[pairs]`.
 pub(super) const OF_PAIRS: &[&str] = &["between", "begins", "keys"];
-/// What a percentile of the latency is called in `results`, before the group with the number.
+/// Prefix of a percentile of the latency in `results`, before the group with the number.
 const PERCENTILE: &str = "percentile ";
 
 /// One result of a line: `"latency_mean[{operation}]" = "{us} us"`.
@@ -38,14 +38,14 @@ pub(super) struct ResultRule {
     operation: Template,
 }
 
-/// What a result is made of.
+/// Source of a result's value.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
     Group(From),
     /// One by another.
     Ratio(From, From),
     Constant(f64),
-    /// What lines of the report added up.
+    /// Sum over lines of the report.
     Sum,
 }
 
@@ -153,7 +153,7 @@ pub(super) struct Runs {
     text: String,
     /// How often each text came with which a report begins.
     repeats: Repeats,
-    /// What lines of the report added up so far.
+    /// Sums over lines of the report so far.
     sums: Vec<(ResultGoal, String, f64)>,
     decimal: Decimal,
     /// Where the next bucket begins, and how many values are below.
@@ -390,7 +390,7 @@ impl Pairs {
         Some((key.trim().trim_matches('"'), value.trim().trim_end_matches(',')))
     }
 
-    /// What a key is, whatever its case and whether its words are joined by `_`.
+    /// Meaning of a key, whatever its case and whether its words are joined by `_`.
     pub(super) fn find(&self, key: &str) -> Option<&(String, Option<ResultGoal>)> {
         self.keys.iter().find(|(known, _)| same_key(known, key))
     }

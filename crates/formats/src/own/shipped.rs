@@ -48,7 +48,7 @@ impl Shipped {
         self.recognise.get_or_init(read).as_ref().map_or(Sure::No, |recognise| recognise.sniff(head))
     }
 
-    /// What is made of the keys at the top of the text, or of a part of it.
+    /// Result of `make` for the keys at the top of the text, or of a part of it.
     fn top<T>(&self, text: &str, make: impl FnOnce(&Keys<'_, '_>) -> Result<T, Wrong>) -> Option<T> {
         let source = Source { file: self.name, text };
         let document = source.parse().ok()?;
@@ -116,7 +116,7 @@ pub(crate) fn of(folder: &str) -> impl Iterator<Item = &'static Format> {
     ENTRIES.iter().filter(move |entry| entry.folder == folder).map(|entry| entry.format)
 }
 
-/// What a format is, if it is a described one.
+/// Description of a format, if it is a described one.
 pub(crate) fn about(format: &Format) -> Option<&'static About> {
     if format.summary.is_empty() { about_named(format.name) } else { None }
 }
@@ -126,12 +126,12 @@ pub(crate) fn named(name: &str) -> Option<&'static TextFormat> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.format()
 }
 
-/// What the described format called `name` is.
+/// The [`About`] of the described format called `name`.
 pub(super) fn about_named(name: &str) -> Option<&'static About> {
     ENTRIES.iter().find(|entry| entry.shipped.name == name)?.shipped.about()
 }
 
-/// What the reader of a described format knows of it.
+/// The part of a described format that its reader needs.
 #[cfg(test)]
 pub(crate) fn coded(name: &str) -> &'static super::Coded {
     named(name).and_then(|format| format.coded.as_ref()).expect("a description with a reader")
@@ -156,7 +156,7 @@ mod tests {
                 panic!("formats/{}/{wrong}", entry.folder);
             }
             let claims = |text: &&str| (entry.format.sniff)(&Head { text }) != Sure::No;
-            // What is read to recognise a text alone is what the whole description has.
+            // The parts read to recognise a text give the same as the whole description.
             let of = |text: &str| shipped.top(text, |top| TextFormat::recognised(top, Compile::Later)).flatten();
             let parts = ["[recognise]", "[pairs]"].map(|title| part(shipped.text, title)).concat();
             assert_eq!(format!("{:?}", of(&parts)), format!("{:?}", of(shipped.text)), "{}", shipped.name);

@@ -38,7 +38,7 @@ enum When {
     Moments(Box<Moments>),
 }
 
-/// What a line outside of tables is.
+/// Kind of a line outside of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     Unknown,
@@ -142,7 +142,7 @@ struct Section<'r> {
     front: bool,
 }
 
-/// What distinguishes rows, and the columns with it: several are joined by `/`.
+/// Name that distinguishes rows, and its columns: several are joined by `/`.
 struct Name<'r> {
     columns: Vec<usize>,
     key: Option<(&'static Table, usize)>,
@@ -312,7 +312,7 @@ struct Reader<'r> {
     at: Option<(Micros, Option<f64>)>,
     /// Rows since the last header.
     rows: u32,
-    /// What was taken off the front of the row before.
+    /// The stamp taken off the front of the row before.
     stamp: String,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn format(text: &str) -> TextFormat {
     TextFormat::parse("mine", "mine.toml", text, "").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What it reads of a text.
+/// Result of reading a text in `format`.
 pub(super) fn read(format: TextFormat, text: &str) -> Read {
     read_bytes(&AnyFormat::Own(Arc::new(format)), text.as_bytes())
 }

@@ -4,7 +4,7 @@ use fenxi_model::Unit;
 
 use super::document::perhaps;
 
-/// What is measured, whatever the unit.
+/// Measured quantity, whatever the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dimension {
     Plain,
@@ -16,7 +16,7 @@ enum Dimension {
     Temperature,
 }
 
-/// What values must be divided by to be those of a column.
+/// Divisor that turns values into those of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Per {
     /// They are what the column holds, or already per second.
@@ -77,10 +77,10 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("G", Dimension::Plain, 1e9),
 ];
 
-/// What a rate may be per, and by how much values must be divided.
+/// Units of time that a rate may be per, and the divisor of values.
 const RATES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("min", 60.0), ("h", 3600.0)];
 
-/// What a column holds: what it measures, how much of its base its unit is, and whether it is per second.
+/// Content of a column: its quantity, how much of its base its unit is, and whether it is per second.
 fn of_column(unit: Unit) -> (Dimension, f64, bool) {
     match unit {
         Unit::None | Unit::Count => (Dimension::Plain, 1.0, false),

@@ -155,7 +155,7 @@ pub(super) fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<
     Ok(labels)
 }
 
-/// What a column gets.
+/// Source of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
     /// A number of the line.
@@ -226,7 +226,7 @@ impl Cell {
     }
 }
 
-/// What the groups of the line at hand and of earlier ones hold.
+/// Values of the groups of the line at hand and of earlier ones.
 pub(super) struct Values<'v> {
     pub(super) line: &'v str,
     pub(super) places: &'v CaptureLocations,

@@ -1,4 +1,4 @@
-//! What the words of a format mean whose lines code reads: `[words]` of its description, in the language of tables below headers.
+//! Meanings of words in lines that code reads: `[words]` of a description, in the language of tables below headers.
 //!
 //! Groups of words (`[words.disk]`) are what the reader makes of them: a section, the line above the titles, a file's prefix.
 
@@ -59,7 +59,7 @@ impl Words {
         self.0.iter()
     }
 
-    /// What a word of a group is.
+    /// Meaning of a word of a group.
     pub(crate) fn find(&self, group: &str, word: &str) -> Option<&Goal> {
         self.0.iter().find(|known| known.group == group && known.word == word).map(|known| &known.goal)
     }

@@ -39,7 +39,7 @@ load 16.67 14.89 12.74 19/241 29964
     read,
 };
 
-/// What a line is of that begins with one of these words, which is no part of the file where it ends in a blank or a dash.
+/// File of lines that begin with one of these words; a word that ends in a blank or a dash is no part of the file.
 const PREFIXES: &[(&str, Saved)] = &[
     ("cpu", Saved::Stat),
     ("intr", Saved::Stat),

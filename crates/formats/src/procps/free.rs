@@ -1,6 +1,6 @@
 //! `free` of procps and busybox: memory and swap at a moment.
 //!
-//! What `used` means has changed from version to version; the table's `used_bytes` is total less
+//! The meaning of `used` has changed from version to version; the table's `used_bytes` is total less
 //! available, and NULL where free does not print what is available. The unit is not printed either,
 //! but it shows: the kernel counts pages, so KiB are multiples of 4 and bytes of 1024.
 

@@ -52,7 +52,7 @@ fn header_of(line: &str) -> Option<Header> {
     }
     // sysstat's pidstat has its time in front, and these columns.
     let foreign = ["%usr", "%system", "kB_rd/s", "cswch/s", "minflt/s", "usr_ms", "RDDSK", "SYSCPU", "USED CPU"];
-    // What opens files has these words, which ps has not.
+    // Tools that list open files have these words, which ps has not.
     let opened = |word: &str| matches!(word, "FD" | "FILE" | "FILENAME" | "PATH");
     if foreign.iter().any(|f| line.contains(f)) || line.split_ascii_whitespace().any(opened) {
         return None;

@@ -74,7 +74,7 @@ pub struct Task<'a> {
     pub time_s: Option<f64>,
 }
 
-/// What a header calls its columns, in all versions of top and ps and in busybox.
+/// Column with this name in a header, in all versions of top and ps and in busybox.
 fn column(format: &str, name: &str) -> Column {
     match name {
         "PID" | "Pid" => Column::Pid,

@@ -35,7 +35,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.any(|line| line.starts_with("# hostname;interval;timestamp") || restart(line)))
 }
 
-/// What precedes the figures: host, interval, time.
+/// Number of fields before the figures: host, interval, time.
 const LEAD: usize = 3;
 
 struct Reader {

@@ -123,7 +123,7 @@ impl Reader<'_, '_> {
             let value = attribute
                 .normalized_value(XmlVersion::Implicit1_0)
                 .map_or_else(|_| raw.to_string(), |v| v.into_owned());
-            // What a figure is per, in which unit, and since when, is known.
+            // The base of a figure's rate, its unit and its start are known.
             if !matches!(key.as_str(), "per" | "unit" | "since") {
                 pairs.push((key, Leaf::Text(value)));
             }

@@ -1,4 +1,4 @@
-//! What `sadf -j` and `sadf -x` have in common: elements with named figures.
+//! Common parts of `sadf -j` and `sadf -x`: elements with named figures.
 
 use std::borrow::Cow;
 

@@ -88,7 +88,7 @@ fn is_day_first(head: &str) -> bool {
     commas || long_year && !halves
 }
 
-/// What is known of the time in one kind of section since the last restart.
+/// State of the time in one kind of section since the last restart.
 pub(super) struct Pace {
     pub(super) clock: Clock,
     ticker: Ticker,
@@ -185,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// What follows does not continue what came before.
+    /// Forgets all sections: the lines that follow do not continue earlier ones.
     fn restart(&mut self) {
         self.current = None;
         self.paces.iter_mut().for_each(|pace| *pace = None);
@@ -286,7 +286,7 @@ impl Pace {
         self.ticker.tick(self.begin);
     }
 
-    /// What the time at the beginning of a line means.
+    /// Moment that the time at the beginning of a line stands for.
     pub(super) fn when(&mut self, stamp: Stamp<'_>, sampled: bool, out: &mut Out<'_>) -> Option<When> {
         if let Some((text, _, when)) = &self.last
             && **text == *stamp.text

@@ -29,7 +29,7 @@ pub(super) struct Section {
     pub(super) columns: Vec<Column>,
     /// Prefix of the names of its metrics, where other sections use the same ones.
     pub(super) prefix: String,
-    /// What JSON and XML leave off the end of column names that are not listed.
+    /// Suffix that JSON and XML leave off column names that are not listed.
     suffix: String,
 }
 

@@ -9,7 +9,7 @@ use crate::civil_time;
 pub(super) struct Stamp<'a> {
     /// How it is written, half of the day included.
     pub(super) text: &'a str,
-    /// What follows it, without blanks before.
+    /// The text after it, without blanks before.
     pub(super) rest: &'a str,
 }
 

@@ -16,7 +16,7 @@ use crate::{
     json::{Bounded, MOST_VALUES, Measured},
 };
 
-/// What a document holds.
+/// Part of a document.
 enum Part<'a> {
     /// Something about the host: `nodename`, `date` and the like.
     Host(&'a str, &'a Value),

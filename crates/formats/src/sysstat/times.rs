@@ -280,7 +280,7 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// What follows the time in `line`, if it is the same time as in the last line.
+    /// The text after the time in `line`, if it is the same time as in the last line.
     pub(super) fn same<'l>(&self, line: &'l str) -> Option<&'l str> {
         if self.text.is_empty() { None } else { line.strip_prefix(self.text.as_str()) }
     }

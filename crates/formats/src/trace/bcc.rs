@@ -92,7 +92,7 @@ struct Reader {
     clock: Clock,
     ticker: Ticker,
     moments: Moments,
-    /// What the tool traces, by its own line.
+    /// The traced events, by the tool's own line.
     traced: String,
     /// `disk = sda` before a distribution: what it is of.
     section: Option<(String, String)>,

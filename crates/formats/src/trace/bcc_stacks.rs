@@ -53,7 +53,7 @@ fn value(line: &str) -> Option<f64> {
     if digits.bytes().all(|b| b.is_ascii_digit()) { number(digits) } else { None }
 }
 
-/// What the values are.
+/// Kind of the values.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Microseconds off the CPU.

@@ -1,4 +1,4 @@
-//! What the formats of distributions share: names, units, and reports that repeat.
+//! Common parts of the formats of distributions: names, units, and reports that repeat.
 
 use std::hash::BuildHasher;
 

@@ -33,7 +33,7 @@ pub static FORMAT: Format = Format {
 
 /// Frames of one stack that are kept.
 const MAX_FRAMES: usize = 1 << 10;
-/// What a frame is indented by at least; the keys are by less.
+/// Smallest indent of a frame; the keys have a smaller one.
 const INDENT: usize = 8;
 
 /// `              libc.so.1`poll+0x52`: a module, a function and where in it.

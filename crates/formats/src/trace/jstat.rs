@@ -103,7 +103,7 @@ impl Reader {
         }
     }
 
-    /// What caused the last collection and the present one, in two columns of words.
+    /// Writes the cause of the last collection, the first of two columns of words: last and present.
     fn causes(&mut self, t: Micros, line: &str, names: usize, out: &mut Out<'_>) {
         let mut rest = line.trim_start();
         for _ in 0..names {

@@ -8,7 +8,7 @@ use crate::Out;
 /// Distinct places that are held before they are written, however incomplete.
 const MAX_PLACES: usize = 1 << 20;
 
-/// What identifies lock events.
+/// Identifier of lock events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     /// As in the `event` column.

@@ -54,7 +54,7 @@ fn columns(comment: &str) -> Option<Vec<String>> {
     (own && names.len() > 1 && !comment.contains('%')).then_some(names)
 }
 
-/// What two blanks or more separate.
+/// Fields, separated by two blanks or more.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     line.split("  ").map(str::trim).filter(|field| !field.is_empty())
 }
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// What distinguishes the report's figures from those of others: a report for each CPU has the same symbols.
+    /// Labels that distinguish the report's figures from those of others: a report for each CPU has the same symbols.
     fn labels(&self, out: &Out<'_>) -> Labels {
         let mut labels = Labels::of("event", &self.event);
         labels.push("file", out.hints().label.as_deref().unwrap_or(""));
@@ -181,7 +181,7 @@ impl Reader {
     }
 }
 
-/// What labels call a column.
+/// Name of a column in labels.
 fn key(column: &str) -> String {
     match column {
         "Command" => "comm".to_owned(),

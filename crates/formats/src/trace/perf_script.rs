@@ -56,7 +56,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(frames > 1 && others == 0)
 }
 
-/// What happened to tasks and their memory: `PERF_RECORD_MMAP2 1/1: …` behind thread and time.
+/// Whether a line records tasks and their memory: `PERF_RECORD_MMAP2 1/1: …` behind thread and time.
 fn is_record(line: &str) -> bool {
     line.split_once(": PERF_RECORD_").is_some_and(|(before, rest)| {
         rest.starts_with(|c: char| c.is_ascii_uppercase()) && !before.trim_start().starts_with(['#', '/', '*', '"'])

@@ -214,7 +214,7 @@ fn row(line: &str) -> Option<Record> {
     })
 }
 
-/// What the terminal shows of a Ctrl-C.
+/// Whether a line is the terminal's echo of a Ctrl-C.
 fn interrupted(line: &str) -> bool {
     line == "^C"
 }

@@ -33,7 +33,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     if titled && headed { Sure::Certain } else { Sure::Likely.when(titled) }
 }
 
-/// What the rows under a title count.
+/// Quantity in the rows under a title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Report {
     Elapsed,

@@ -61,7 +61,7 @@ struct Reader {
     begun: Option<Micros>,
     /// The last time it printed.
     last: Option<Micros>,
-    /// What the next distribution is of.
+    /// Title of the next distribution.
     title: String,
     /// The rows are programs and how often each pushed the server off.
     preemptors: bool,
@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// What it observed for, all in all.
+    /// Length of the whole observation.
     fn dt(&self) -> Option<f64> {
         self.last.zip(self.begun).map(|(last, begun)| last.seconds_since(begun)).filter(|dt| *dt > 0.0)
     }

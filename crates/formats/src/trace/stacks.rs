@@ -85,7 +85,7 @@ const MAX_EVENTS: usize = 256;
 pub(super) struct Owner<'a> {
     pub(super) comm: Option<&'a str>,
     pub(super) pid: Option<i64>,
-    /// What was sampled, as in the `event` column.
+    /// The sampled event, as in the `event` column.
     pub(super) event: &'a str,
 }
 

@@ -31,7 +31,7 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Name,
@@ -91,7 +91,7 @@ fn single_call(line: &str) -> bool {
     }
     let name = line.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let call = name > 0 && line.as_bytes().get(name) == Some(&b'(');
-    // What a call gave is in a separate column, after blanks.
+    // The result of a call is in a separate column, after blanks.
     let gave = |rest: &str| rest.starts_with(' ') && rest.trim_start().starts_with("= ");
     call && (line.split(')').skip(1).any(gave) || line.ends_with("<unfinished ...>"))
 }

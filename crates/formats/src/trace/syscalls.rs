@@ -11,7 +11,7 @@ const LONGEST_KEPT: usize = 400;
 /// More names than any kernel has calls; what is beyond is written early.
 const MAX_NAMES: usize = 1 << 16;
 
-/// What is known about one call of one program; None is not known.
+/// Figures of one call of one program; None is not known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figures {
     pub(super) calls: Option<f64>,

@@ -45,7 +45,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.others.tell(out);
 }
 
-/// What the rows are.
+/// Kind of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Section {
     #[default]

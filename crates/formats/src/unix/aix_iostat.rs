@@ -43,7 +43,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(own.iter().any(|words| head.has_words(words)))
 }
 
-/// What the next line of numbers holds.
+/// Content of the next line of numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
     Cpu,
@@ -55,7 +55,7 @@ enum Section {
     Nothing,
 }
 
-/// What a value of `-D` is.
+/// Unit of a value of `-D`.
 #[derive(Clone, Copy)]
 enum Unit {
     Plain,

@@ -34,7 +34,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 
 struct Reader {
     clock: Relative,
-    /// What a row is about: `cpu`, `lwp`, or `pid` and `lwp`.
+    /// Keys of a row: `cpu`, `lwp`, or `pid` and `lwp`.
     units: Vec<String>,
     /// The counters' columns (`pic0`), and what they count.
     columns: Vec<String>,

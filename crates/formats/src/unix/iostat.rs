@@ -15,7 +15,7 @@ use crate::{
     own::{Classes, Coded, Goal, Per, words::Word},
 };
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cell {
     /// A column of the `disk` table, and the factor to its unit.
@@ -42,7 +42,7 @@ enum Cell {
 const HOST: &str = "host";
 
 impl Cell {
-    /// What a word of the description is.
+    /// Meaning of a word of the description.
     fn of(word: &Word) -> Cell {
         match &word.goal {
             Goal::Key { .. } => Cell::Device,
@@ -405,7 +405,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// What a device did: tools print 0 for the mean of nothing.
+/// Transfers of a device: tools print 0 for the mean of nothing.
 struct Moved {
     reads: f64,
     writes: f64,

@@ -1,6 +1,6 @@
 //! `::memstat` of mdb on Solaris: where the memory is, once.
 //!
-//! What it has free is in two lists: of pages that still hold what was read of files, and of others. Classes that Linux
+//! Free memory is in two lists: of pages that still hold what was read of files, and of others. Classes that Linux
 //! does not have are metrics.
 
 use fenxi_model::catalog::mem::{self, TABLE};
@@ -50,7 +50,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             }
             return;
         }
-        // What mdb prints before, and what is typed there.
+        // Lines that mdb prints before, and those typed there.
         if !in_table || line.is_empty() || line.starts_with("---") || line.starts_with('>') {
             return;
         }

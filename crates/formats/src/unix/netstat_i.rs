@@ -163,7 +163,7 @@ impl Reader {
     }
 }
 
-/// What an interface did since boot, by one report.
+/// Writes the counts of an interface since boot, by one report.
 fn totals(name: &str, counts: &Counts, t: Micros, out: &mut Out<'_>) {
     out.since_boot(true);
     let labels = format!("interface={name}");

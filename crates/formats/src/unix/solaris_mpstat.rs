@@ -57,7 +57,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.has_words("minf mjf xcal intr ithr csw"))
 }
 
-/// What a row is of.
+/// Subject of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     /// One processor.

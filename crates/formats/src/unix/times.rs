@@ -215,7 +215,7 @@ fn using(line: &str) -> Option<f64> {
     unit.and_then(|_| seconds.parse::<f64>().ok()).filter(|s| s.is_finite() && *s > 0.0)
 }
 
-/// What follows `System configuration:`.
+/// The text after `System configuration:`.
 fn configuration(line: &str) -> Option<&str> {
     const LABEL: &str = "System configuration:";
     let (label, text) = line.split_at_checked(LABEL.len())?;

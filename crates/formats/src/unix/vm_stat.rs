@@ -107,7 +107,7 @@ impl Reader {
             self.columns.clear();
             let size = title.split("page size of ").nth(1).and_then(|t| t.split(' ').next());
             self.page = size.and_then(crate::number).unwrap_or(f64::NAN);
-            // What follows a header is counted from boot.
+            // Figures below a header are counted from boot.
             self.times.restart();
         } else if let Some((name, value)) = line.split_once(':') {
             self.item(number, name.trim_matches('"'), value.trim().trim_end_matches('.'), out);

@@ -1,4 +1,4 @@
-//! What the child, a program of a store, gives up before it runs: rights, the network, writing, its terminal, and most of memory.
+//! Privileges that the child, a store's program, drops before it runs: rights, network, writing, terminal, most memory.
 //!
 //! All that takes memory is made ready in the parent; the child makes system calls only. Landlock holds files, TCP and signals
 //! where the kernel knows it; seccomp holds what changes files, processes or the machine everywhere; limits hold each process.

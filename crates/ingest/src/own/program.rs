@@ -17,7 +17,7 @@ const SNIFF: &str = "--sniff";
 const CERTAIN: &str = "certain";
 /// How long it may think about that.
 const SNIFF_TIME: Duration = Duration::from_secs(5);
-/// What it may print then.
+/// Bytes that it may print then.
 const SNIFF_BYTES: u64 = 4096;
 /// Answers that are remembered.
 const MOST_ASKED: usize = 1 << 16;

@@ -101,7 +101,7 @@ pub(super) const REFUSED: &[libc::c_long] = &[
     443, // quotactl_fd
     libc::SYS_swapon,
     libc::SYS_swapoff,
-    // What looks into the kernel or runs in it, and keys.
+    // Calls that look into the kernel or run in it, and keys.
     libc::SYS_io_uring_setup,
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
@@ -159,7 +159,7 @@ pub(super) const MISSING: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat
 /// Calls from this number on, which came after this list, are missing, as are those of x32, whose numbers begin at 2^30.
 pub(super) const UNKNOWN: u32 = 470;
 
-/// What a new process may not be: in new namespaces, or a child of who started the program.
+/// Flags that a new process may not have: for new namespaces, or as a child of who started the program.
 pub(super) const CLONE_REFUSED: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -209,7 +209,7 @@ pub(super) fn filters(held: LandlockScope) -> Result<[BpfProgram; 3], String> {
     Ok([newer(), filter(missing, libc::ENOSYS)?, filter(refused, libc::EPERM)?])
 }
 
-/// What Landlock of this kernel holds, so that a filter need not.
+/// Restrictions that Landlock of this kernel enforces, so that a filter need not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LandlockScope {
     /// Files: only `/dev/null` is opened to be written.

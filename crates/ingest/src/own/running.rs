@@ -69,7 +69,7 @@ pub(super) struct Ended {
 pub(super) type OnOutput<'a> = dyn FnMut(&[u8]) -> Result<(), String> + 'a;
 
 const PIECE: usize = 64 << 10;
-/// What is kept of its standard error.
+/// Bytes that are kept of its standard error.
 const MOST_STDERR: usize = 2048;
 /// How often it is looked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
@@ -183,7 +183,7 @@ impl Running {
             self.look_whether_it_ended();
             let open = self.child.stdout.is_some() || self.child.stderr.is_some();
             match self.exited {
-                // What it left behind may hold the pipes open for ever.
+                // Processes that it left behind may hold the pipes open for ever.
                 Some(at) if !open || (!printed && at.elapsed() > AFTER) => return Ok(()),
                 _ => {}
             }

@@ -62,7 +62,7 @@ fn tight() -> Limits {
     }
 }
 
-/// What a format reads of a text, and its notes.
+/// Tally of a text as a format reads it, and its notes.
 fn read(format: &AnyFormat, text: &[u8]) -> (Tally, String) {
     let mut notes = String::new();
     let mut out = Out::new(format.name(), Hints::none("file"), |rows, _| {
@@ -79,7 +79,7 @@ fn read(format: &AnyFormat, text: &[u8]) -> (Tally, String) {
     (tally, notes)
 }
 
-/// What the script `text` reads of `input` within `limits`.
+/// Tally of `input` as the script `text` reads it within `limits`, and its notes.
 fn script(text: &str, input: &[u8], limits: Limits) -> (Tally, String) {
     let place = Place::of(&[("mine", text)]);
     let own = place.formats(limits);

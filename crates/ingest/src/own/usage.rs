@@ -1,8 +1,8 @@
-//! What all processes of a session use together: limits of the system hold for each of them alone.
+//! Resource use of all processes of a session: rlimits hold for each of them alone.
 
 use fenxi_procfs::{Root, TICK_NS};
 
-/// What a session uses now.
+/// Resource use of a session now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Usage {
     pub(super) processes: usize,
@@ -11,7 +11,7 @@ pub(super) struct Usage {
     pub(super) resident_bytes: u64,
 }
 
-/// What the processes of the session `leader` use; nothing where /proc does not show it.
+/// Resource use of the processes of the session `leader`; nothing where /proc does not show it.
 pub(super) fn of_session(root: &Root, leader: u32) -> Usage {
     let mut usage = Usage::default();
     let Ok(entries) = root.list("/proc") else { return usage };

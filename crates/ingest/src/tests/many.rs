@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{group::Group, probe::Probing, progress::SharedProgress, read_plan::ReadPlan};
 
-/// What is planned when all inputs are probed before any is written; `duplicate` is left out.
+/// The plan when all inputs are probed before any is written; `duplicate` is left out.
 fn planned(plan: &Plan, duplicate: Option<usize>) -> ReadPlan {
     taken_early(plan, duplicate, 0).1
 }
@@ -63,7 +63,7 @@ fn many_inputs_are_recognised_read_and_kept_as_each_alone_would_be() {
             assert!(text.as_bytes() == content || name == "030.txt", "{name}");
         }
 
-        // What is kept gives the same rows again, in the same order.
+        // Kept inputs give the same rows again, in the same order.
         let (again, _) = place.imported(|plan| {
             plan.sources = kept_again();
             plan.force = true;
@@ -108,7 +108,7 @@ fn what_was_read_before_the_hosts_of_others_were_known_is_read_again_where_they_
         let ready = planned(&place.plan(), None).ready;
         let (early, rest) = taken_early(&place.plan(), None, 9);
         let left = rest.ready.iter().filter(|group| group.lock().unwrap().is_some()).count();
-        // What was taken is not there once more.
+        // Groups that were taken are not there once more.
         assert_eq!(early.len() + left, ready.iter().filter(|group| group.lock().unwrap().is_some()).count());
         let (manifest, _) = place.imported(|_| {});
         let hosts_of_vmstat: BTreeSet<String> =

@@ -46,7 +46,7 @@ fn a_sosreport_is_imported_as_it_is() {
             ("sa21", None, Some("a file of sadc (sar)")),
         ]
     );
-    // What names no host is of the one that the tree is of.
+    // Inputs that name no host are of the one that the tree is of.
     assert_eq!(run.hosts, ["db1"]);
     assert_eq!(place.usr(&run.id, "cpu").iter().map(|row| row.1.as_str()).collect::<Vec<_>>(), ["db1"; 3]);
 }

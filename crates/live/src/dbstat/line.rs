@@ -1,4 +1,4 @@
-//! What one interval of a database server came to: a line of `dbstat` and the tiles of `db top`.
+//! Figures of one interval of a database server: a line of `dbstat` and the tiles of `db top`.
 //!
 //! The rows of an interval have one time, whatever frame they come in: live, a frame is a tick of the recorder, and of a
 //! run it is a moment.
@@ -80,7 +80,7 @@ pub struct Line {
     pub oldest_transaction_s: Option<f64>,
 }
 
-/// What a reading of statements came to; it comes less often than lines do.
+/// Figures of one reading of statements, which comes less often than lines do.
 #[derive(Clone, Copy, Debug)]
 struct Statements {
     t: Micros,
@@ -158,7 +158,7 @@ impl Lines {
         }
     }
 
-    /// What the last reading of statements came to stays until the next one is due.
+    /// Fills in the last reading of statements, which holds until the next one is due.
     fn fill_statements(&self, line: &mut Line) {
         let Some(kept) = self.statements.get(&line.server) else { return };
         let Some(last) = kept.iter().find(|reading| reading.t <= line.t) else { return };

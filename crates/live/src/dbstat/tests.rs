@@ -1,4 +1,4 @@
-//! What `dbstat` prints.
+//! Output of `dbstat`.
 
 use fenxi_model::{
     Rows,

@@ -162,7 +162,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// What the answer rests on.
+    /// Evidence for the answer.
     fn how_sure(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let (n, buffered) = (self.unread_processes, self.opened_buffered());

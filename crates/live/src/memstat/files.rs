@@ -93,7 +93,7 @@ impl Table<'_> {
         }
     }
 
-    /// What a row calls its file.
+    /// Path of a row's file.
     fn path(&self, row: usize) -> &str {
         self.rows.str(row, file_cache::path).unwrap_or("-")
     }

@@ -142,7 +142,7 @@ fn cell(bytes: Option<f64>, width: usize, out: &mut String) {
     let _ = write!(out, "{text:>width$}");
 }
 
-/// What is no separate part, and what is not known.
+/// Quantities that are no separate part, and those not known.
 fn remarks(moment: &Moment, width: Option<usize>, out: &mut String) {
     let mut say = |text: &str| wrap(text, 2, width, out);
     say("");

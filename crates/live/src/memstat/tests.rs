@@ -1,4 +1,4 @@
-//! What the views show, as literal text.
+//! Output of the views, as literal text.
 
 use fenxi_model::{
     Micros, Rows,

@@ -26,7 +26,7 @@ impl Chosen {
     /// Reads a list.
     ///
     /// # Errors
-    /// What was expected.
+    /// The form that was expected.
     pub fn parse(text: &str) -> Result<Chosen, String> {
         if text == "ALL" {
             return Ok(Chosen::default());

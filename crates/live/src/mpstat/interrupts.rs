@@ -61,7 +61,7 @@ impl Total {
                 (sum.1, sum.2) = (sum.1 + value * frame.dt, sum.2 + frame.dt);
             }
         };
-        // What a text has comes first; the kernel has its own sum, and rows for each interrupt.
+        // The figure of a text comes first; the kernel has its own sum, and rows for each interrupt.
         let told = |row: Option<usize>| cpus?.f64(row?, cpu::intr_per_s);
         self.counted.clear();
         let mut sum = None;

@@ -223,7 +223,7 @@ fn changes(rows: &Rows, out: &mut String) {
             out.push_str(">>\n");
         }
     }
-    // What a saved output has about itself.
+    // Remarks of a saved output about itself.
     for row in (0..events.n_rows()).filter(|row| text(*row, event::subject) == "mpstat") {
         let _ = writeln!(out, "<<{}>>", events.str(row, event::message).unwrap_or(""));
     }

@@ -61,7 +61,7 @@ impl Sum {
 pub struct Shares {
     /// Lines since the last header, when each frame is one line.
     lines: usize,
-    /// What is in the averages: first the row of all CPUs or of the chosen ones, then each CPU.
+    /// Contents of the averages: first the row of all CPUs or of the chosen ones, then each CPU.
     sums: Vec<Option<(String, Sum)>>,
 }
 

@@ -67,7 +67,7 @@ fn is_linux(cpus: RowsOf<'_, cpu::Schema>) -> bool {
     (0..cpus.n_rows()).any(|row| cpus.f64(row, cpu::softirq).is_some())
 }
 
-/// What a row has for each column.
+/// Values of a row for each column.
 fn line_of(cpus: RowsOf<'_, cpu::Schema>, row: usize, is_linux: bool) -> Line {
     let mut line = COLUMNS.map(|(_, place, _)| cpus.f64(row, place));
     if is_linux {

@@ -1,4 +1,4 @@
-//! What is shown of rows, letter by letter.
+//! Output for given rows, letter by letter.
 
 use fenxi_model::{
     Micros, Rows,

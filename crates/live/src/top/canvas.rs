@@ -11,7 +11,7 @@ use crossterm::{
 use fenxi_model::visible;
 use unicode_width::UnicodeWidthChar;
 
-/// What is in the second column of a wide character.
+/// Placeholder in the second column of a wide character.
 const COVERED: char = '\0';
 
 /// A grid of characters with their styles.

@@ -19,8 +19,8 @@ const TILE: u16 = 9;
 /// Columns of the chart's legend.
 const LEGEND: u16 = 18;
 
-/// What each class of activity is drawn with: colours as other tools have them, and its own sign, as colour never
-/// carries meaning alone.
+/// Character and colour of each class of activity: colours as in other tools, and a character of its own, as colour
+/// never carries meaning alone.
 const LOOKS: [(char, Color); CLASSES.len()] = [
     ('█', Color::DarkGreen),
     ('▒', Color::Green),
@@ -56,7 +56,7 @@ fn whole(top: &Top, now: usize, painter: &mut Painter) {
     pane(top, now, painter);
 }
 
-/// What the last column of a pane has at least, where it needs as much.
+/// Minimum width of the last column of a pane, where it needs as much.
 const LEAST_OF_LAST: usize = 28;
 
 /// Writes text, in colours where they are wanted.

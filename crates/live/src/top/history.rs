@@ -1,4 +1,4 @@
-//! What came of one server, moment by moment, so that time can be stepped through.
+//! History of one server, moment by moment, so that time can be stepped through.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -64,7 +64,7 @@ impl History {
             }
         }
         for line in lines {
-            // What was not seen again within its time is over.
+            // Rows that were not seen again within their time are over.
             let rows = PANES.iter().zip(&self.latest).map(|(pane, (t, rows))| {
                 let age_s = line.t.seconds_since(*t);
                 let is_fresh = t.0 > i64::MIN && age_s <= pane.lasts_s.max(1.5 * line.dt);
@@ -72,7 +72,7 @@ impl History {
             });
             let rows = rows.collect();
             let is_ours = self.server.as_deref().is_none_or(|server| server == line.server);
-            // What is read a moment after the last interval is no separate interval.
+            // A reading a moment after the last interval is no separate interval.
             let is_whole = self.moments.back().is_none_or(|last| line.dt >= last.line.dt / 2.0);
             if is_ours && is_whole {
                 self.moments.push_back(Moment { line, rows });

@@ -59,7 +59,7 @@ pub enum Event {
 
 /// The whole screen of a terminal, until it is dropped.
 pub struct Screen {
-    /// What it shows.
+    /// The contents it shows.
     shown: Canvas,
 }
 

@@ -1,4 +1,4 @@
-//! What is on the screen.
+//! Contents of the screen.
 
 use fenxi_model::{
     Micros, Rows,

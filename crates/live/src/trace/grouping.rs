@@ -119,11 +119,11 @@ pub enum Sum<S> {
 
 /// A column of the table, in the order in which they are shown.
 pub enum Column<S> {
-    /// What distinguishes lines.
+    /// A key that distinguishes lines.
     Key(&'static str, fn(Row<'_, S>) -> String),
     /// The same, of numbers, which stand at the right.
     Number(&'static str, fn(Row<'_, S>) -> String),
-    /// What is shown of a line.
+    /// A figure of a line.
     Figure(&'static str, fn(&Sums<'_>) -> String),
 }
 

@@ -1,5 +1,5 @@
-//! What views of observers share: sums that are shown now and then, groups of rows, distributions. Each observer's own
-//! view is in its folder in the crate `ebpf`.
+//! Shared parts of the views of observers: sums that are shown now and then, groups of rows, distributions. Each
+//! observer's own view is in its folder in the crate `ebpf`.
 
 mod distribution;
 mod grouping;

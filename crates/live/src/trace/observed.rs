@@ -103,7 +103,7 @@ impl<V: View> View for WithCost<V> {
     }
 }
 
-/// What the programs in the kernel cost: sums over the intervals in which it was measured.
+/// Costs of the programs in the kernel: sums over the intervals in which they were measured.
 #[derive(Debug, Default)]
 struct Costs {
     cpu_pct: f64,

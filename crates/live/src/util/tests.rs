@@ -1,4 +1,4 @@
-//! What `util` prints.
+//! Output of `util`.
 
 use fenxi_model::{Micros, Rows, catalog::cpu_time as c};
 

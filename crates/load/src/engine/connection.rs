@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_connections_need_little_memory() {
-        // What belongs to a running connection; the promise is 8 KiB.
+        // The state of a running connection; the promise is 8 KiB.
         assert!(size_of::<Connection>() <= 512, "{}", size_of::<Connection>());
     }
 }

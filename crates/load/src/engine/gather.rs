@@ -40,7 +40,7 @@ pub(crate) trait Crew {
     fn reason(&self) -> Option<String>;
 }
 
-/// What is known of a part.
+/// State of a part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     ready: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Gatherer<'a> {
     /// Intervals that some have reported and others have not, from `first` on.
     open: Vec<Tally>,
     first: usize,
-    /// What only this counts, for the next interval.
+    /// Counts of this alone, for the next interval.
     own: Tally,
     total: Tally,
     outcome: Outcome,

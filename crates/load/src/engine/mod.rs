@@ -92,7 +92,7 @@ pub struct Share {
 /// Why a run could not begin.
 #[derive(Debug, Error)]
 pub enum EngineError {
-    /// What was asked for is not possible.
+    /// The plan is not possible.
     #[error("{0}")]
     Plan(String),
     /// The system refused what a thread needs.
@@ -183,7 +183,7 @@ impl Outcome {
     }
 }
 
-/// What threads share.
+/// State that threads share.
 #[derive(Debug)]
 struct Shared {
     clock: Instant,

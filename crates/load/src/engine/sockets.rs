@@ -16,8 +16,8 @@ use fenxi_wire::{
 const LOOKED_AT: u64 = 16;
 /// The longest message of a server: rows of loads are short.
 const LONGEST: usize = 16 << 20;
-/// What a thread holds of messages whose rest has not come. A server that sends the beginnings of long ones only to all
-/// connections would take all memory.
+/// Bytes that a thread holds of messages whose rest has not come. A server that sends the beginnings of long ones only
+/// to all connections would take all memory.
 const MOST_HELD: usize = 64 << 20;
 /// How often a connection is read at a time, so that one which always has more holds up no other, nor the end of the load.
 const READS: usize = 64;

@@ -62,7 +62,7 @@ impl Worker<'_> {
             let piped = work.pending != [0; 3];
             let mut frame = Frame { slots: &mut connection.slots, random: &mut work.random, turn: work.turn };
             match step {
-                // What waits at the end of a pipeline is sent before anything else happens.
+                // Requests that wait at the end of a pipeline are sent before anything else happens.
                 None | Some(Op::Think(_)) if piped => {
                     session.sync(&mut self.output);
                     connection.phase = Phase::Running;
@@ -111,7 +111,7 @@ impl Worker<'_> {
     pub(super) fn replied(&mut self, id: usize, reply: Reply, now: u64) {
         let connection = &mut self.connections[id];
         match connection.phase {
-            // What a rollback answers changes nothing: the connection is usable, or it will be lost.
+            // The answer to a rollback changes nothing: the connection is usable, or it will be lost.
             Phase::RollingBack(After::Again) => return self.again(id, now),
             Phase::RollingBack(After::Done) => {
                 self.running -= 1;

@@ -30,14 +30,14 @@ pub(super) const MAX_DIALING: usize = 64;
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
 /// The timeouts of epoll are of whole milliseconds: what is due before the next one has an alarm.
 const EPOLL_STEP_NS: u64 = 1_000_000;
-/// What an event of the alarm has for the number of a connection.
+/// Data of an event of the alarm, in place of the number of a connection.
 const ALARM: u64 = u64::MAX;
 /// How long connections are kept for who still looks at the server.
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 /// Events that the kernel reports at once.
 const EVENTS: usize = 256;
 
-/// What part of the run it is.
+/// Stage of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Connections are made; nothing is counted.
@@ -203,7 +203,7 @@ impl<'a> Worker<'a> {
                 self.stage = Stage::Measuring;
                 self.interval_began = self.origin;
                 (self.cpu, self.queued) = (clock::thread_cpu_ns(), thread_queued());
-                // What it took to get here is no part of the first interval.
+                // The work to get here is no part of the first interval.
                 self.tally = Tally {
                     connects: self.tally.connects,
                     errors: std::mem::take(&mut self.tally.errors),
@@ -221,7 +221,7 @@ impl<'a> Worker<'a> {
         let stopped = self.shared.stop.load(Ordering::Relaxed);
         if self.stage == Stage::Measuring && (self.interval_end().is_none() || stopped) {
             if !stopped {
-                // What was due just before the end.
+                // Transactions that were due just before the end.
                 self.start_due(now);
             }
             self.stage = Stage::Draining;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The layer of messages between a driver and its server.
 pub const MESSAGES: &str = "messages";
 
-/// What one layer of a host carried: mean rates and sizes. What is not known is None.
+/// Traffic of one layer of a host: mean rates and sizes. None where they are not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layer {

@@ -36,13 +36,13 @@ pub const MOST_CONNECTIONS: usize = 10_000;
 pub const MOST_THREADS: usize = 256;
 /// Bytes of a key.
 const KEY: usize = 16;
-/// What is read, and sent, at once.
+/// Bytes that are read, and sent, at once.
 const CHUNK: usize = 64 << 10;
 
-/// What a receiver does.
+/// Order that a receiver carries out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Order {
-    /// What each connection, or datagram, begins with.
+    /// Key that each connection, or datagram, begins with.
     key: [u8; KEY],
     /// Where it listens, and the other end's address.
     address: IpAddr,
@@ -66,7 +66,7 @@ enum Message {
     Ports(Vec<u16>),
     /// Or why there are none.
     Refused(String),
-    /// What did threads and CPUs do so far?
+    /// Asks for the use of threads and CPUs so far.
     Look,
     /// The answer.
     Seen(Box<Snapshot>),

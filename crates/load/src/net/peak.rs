@@ -36,7 +36,7 @@ const WAITS: f64 = 0.75;
 /// How often it is looked whether the user wants the end.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What is to be exchanged, and how.
+/// Plan of an exchange: the messages, and how they are sent.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Sizes of messages.
@@ -72,7 +72,7 @@ pub enum Far {
     There(ChildStdout, ChildStdin),
 }
 
-/// What one number of connections reached.
+/// Result of one number of connections.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Connections.
@@ -81,7 +81,7 @@ pub struct Step {
     pub seconds: f64,
     /// Exchanges, as transactions; lost datagrams and connections, as failed.
     pub tally: Tally,
-    /// What the sender used, and the receiver.
+    /// Resource use of the sender, and of the receiver.
     pub client: Used,
     /// As `client`.
     pub server: Used,
@@ -103,7 +103,7 @@ impl Step {
     }
 }
 
-/// What limited the throughput.
+/// The limit of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -148,7 +148,7 @@ pub struct Peak {
     pub steps: Vec<Step>,
     /// The place of the step with the highest throughput.
     pub best: usize,
-    /// What limited it.
+    /// The limit of its throughput.
     pub limit: Limit,
     /// True if the user ended it before the peak was passed.
     pub interrupted: bool,
@@ -323,7 +323,7 @@ fn link_share(stated_mbps: Option<f64>, client: &Used, server: &Used) -> Option<
     Some(8.0 * received.max(sent) / (1e6 * stated_mbps.or(slower)?))
 }
 
-/// What limited the throughput, at the last step that was near the best one: there it shows most.
+/// The limit of the throughput, at the last step that was near the best one: there it shows most.
 fn limit(steps: &[Step], best: usize) -> Limit {
     let near = |step: &&Step| step.per_s() >= steps[best].per_s() * (1.0 - 2.0 * RISE);
     let Some(step) = steps[best..].iter().rev().find(near) else { return Limit::Connections };

@@ -75,7 +75,7 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// What threads and host have used so far.
+    /// Resource use of threads and host so far.
     pub fn look(&self) -> Snapshot {
         Snapshot::take(&self.seats, self.order.address, self.order.peer)
     }
@@ -236,7 +236,7 @@ fn datagrams(socket: &UdpSocket, order: &Order, seat: &Seat, over: &AtomicBool) 
             }
             serve(order);
             reply[..8].copy_from_slice(&buffer[KEY..SHORTEST_UDP]);
-            // What the kernel does not take is lost, as on the way.
+            // A reply that the kernel does not take is lost, as on the way.
             let _ = socket.send_to(&reply, from);
             if over.load(Ordering::Relaxed) {
                 break;

@@ -22,7 +22,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// How long replies are waited for at the end.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// What is done with replies that come.
+/// Phase of a step, which decides what is done with replies that come.
 pub(super) const SETTLING: u8 = 0;
 /// As [`SETTLING`].
 pub(super) const MEASURING: u8 = 1;

@@ -1,4 +1,4 @@
-//! What an end used: time of its threads, CPUs of its host, packets of the interface that leads to the other end.
+//! Resource use of an end: time of its threads, CPUs of its host, packets of the interface to the other end.
 
 use std::{
     net::IpAddr,
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// The place of `softirq` in a line of /proc/stat.
 const SOFTIRQ: usize = 6;
 
-/// What a thread shows of itself while it runs.
+/// Id and idle time of a thread, which it shows while it runs.
 #[derive(Debug, Default)]
 pub(super) struct Seat {
     tid: AtomicI32,
@@ -59,7 +59,7 @@ struct Packets {
 /// Nanoseconds waited for messages; of CPU time, and of waiting for a CPU, where the kernel counts them.
 type Thread = (u64, Option<(u64, u64)>);
 
-/// What an end had used at a moment.
+/// Resource use of an end up to a moment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Snapshot {
     at_ns: u64,
@@ -105,7 +105,7 @@ fn cpus(root: &Root) -> Vec<[u64; 3]> {
 }
 
 fn packets(root: &Root, own: IpAddr, peer: IpAddr) -> Option<Packets> {
-    // What goes to an address of this host goes through loopback.
+    // Packets to an address of this host go through loopback.
     let interface = if own == peer { "lo".to_owned() } else { interface::of_address(own).ok().flatten()? };
     let mut file = root.open("/proc/thread-self/net/dev").ok()?;
     let line = scan::lines(file.read().ok()?).find_map(|line| {
@@ -123,7 +123,7 @@ fn packets(root: &Root, own: IpAddr, peer: IpAddr) -> Option<Packets> {
     Some(Packets { speed_mbps, counters: [at(0)?, at(1)?, at(8)?, at(9)?], interface })
 }
 
-/// What an end used in a time.
+/// Resource use of an end over a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Used {
     /// Threads, and CPUs of the host.

@@ -47,7 +47,7 @@ struct Part {
     last: u64,
 }
 
-/// What threads of loading share.
+/// State that threads of loading share.
 pub(super) struct Loader<'a> {
     target: &'a Target,
     program: &'a Program,

@@ -40,9 +40,9 @@ pub enum PrepareError {
     Other {
         /// Its name.
         table: String,
-        /// What it has.
+        /// Options that it has.
         found: String,
-        /// What was wanted.
+        /// Options that were wanted.
         wanted: String,
     },
     /// A table has not the rows that were loaded.

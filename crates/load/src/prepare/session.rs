@@ -28,7 +28,7 @@ pub fn open(target: &Target) -> Result<Client, ClientError> {
         );
         for sql in ["SET synchronous_commit = off", &memory] {
             match client.run(sql) {
-                // What speaks PostgreSQL's protocol need not have its settings.
+                // A server that speaks PostgreSQL's protocol need not have its settings.
                 Err(error) if error.server().is_none() => return Err(error),
                 _ => {}
             }

@@ -60,7 +60,7 @@ pub enum Message {
     Ping,
     /// The answer.
     Pong,
-    /// What is to be done.
+    /// The worker's part of the load.
     Order(Box<Order>),
     /// All connections were tried.
     Ready,
@@ -75,16 +75,16 @@ pub enum Message {
     Interval {
         /// Its number, from 0.
         number: usize,
-        /// What was counted in it.
+        /// Counts of that interval.
         tally: Box<Tally>,
     },
     /// The worker's load has ended, as in [`crate::engine::Outcome`].
     End {
-        /// What was completed after the end.
+        /// Transactions completed after the end.
         drained: Box<Tally>,
-        /// What was still under way.
+        /// Transactions still under way.
         unfinished: u64,
-        /// What was due and never begun.
+        /// Transactions that were due and never begun.
         unstarted: u64,
         /// Why it ended before its time.
         stopped: Option<String>,

@@ -61,7 +61,7 @@ pub fn threads_for(connections: usize, processors: usize) -> usize {
     connections.div_ceil(CONNECTIONS_PER_THREAD).clamp(1, processors.max(1))
 }
 
-/// What several threads write to.
+/// Stream that several threads write to.
 type Writer = Mutex<Box<dyn Write + Send>>;
 
 /// A way to a worker.

@@ -301,7 +301,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What a statement does, by its first word.
+/// Kind of a statement, by its first word.
 fn kind(text: &str) -> Kind {
     let word = text.split_ascii_whitespace().next().unwrap_or("").to_ascii_uppercase();
     match word.as_str() {

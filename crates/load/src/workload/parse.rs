@@ -32,7 +32,7 @@ impl Names {
 /// Reads a number.
 ///
 /// # Errors
-/// What is wrong, and the valid forms.
+/// A description of the error, and the valid forms.
 pub fn expr(text: &str, names: &mut Names) -> Result<Expr, String> {
     match item(text, names)? {
         Item::Number(number) => Ok(number),

@@ -111,7 +111,7 @@ pub fn constant(text: &str, names: &mut Names) -> Result<i64, String> {
         .ok_or_else(|| format!("`{text}` is another number for each transaction, where a fixed one is wanted"))
 }
 
-/// What is in the braces that `text` begins with, and what follows them.
+/// The text in the braces that `text` begins with, and the text after them.
 fn braced(text: &str) -> Result<(&str, &str), String> {
     let mut depth = 0_u32;
     for (at, c) in text.char_indices() {

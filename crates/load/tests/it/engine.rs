@@ -124,7 +124,7 @@ fn overload_is_survived_and_said() {
     assert!(outcome.total.per_s(outcome.total.tally.transactions) <= 400.0);
     assert!(outcome.unstarted > 1500, "{}", outcome.unstarted);
     assert!(outcome.doubts()[0].starts_with("overload"), "{:?}", outcome.doubts());
-    // What was done at the end had waited for most of the second.
+    // Transactions done at the end had waited for most of the second.
     assert!(outcome.total.tally.latency.max() > 500_000_000);
 }
 

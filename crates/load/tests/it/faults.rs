@@ -87,7 +87,7 @@ fn a_server_is_killed_and_comes_back(mut server: Server) {
     // Back-off: eight connections do not try hundreds of times in some seconds.
     let refused = tally.errors.get(&Failure::Connect).map_or(0, |(count, _)| *count);
     assert!((1..400).contains(&refused), "{refused}");
-    // What was due while it was away waited, and is counted so.
+    // Transactions that fell due while it was away waited, and their latencies include that.
     assert!(tally.latency.max() > 900_000_000, "{}", tally.latency.max());
     drop(mender.join().unwrap());
 }
@@ -224,7 +224,7 @@ fn a_full_disk_of_the_server_is_counted_and_survived() {
     assert!(outcome.total.end_s < 60.0 && outcome.total.tally.transactions > 100);
     let rows = u64::try_from(server.number("SELECT count(*) FROM sbtest1")).unwrap();
     let done = 1000 + outcome.total.tally.transactions + outcome.drained.transactions;
-    // What had no answer yet when the test ended may have been done or not.
+    // Transactions without an answer when the test ended may have been done or not.
     assert!((done..=done + outcome.unfinished).contains(&rows), "{rows}, {done} and {}", outcome.unfinished);
     drop(client);
     drop(server);

@@ -18,7 +18,7 @@ use fenxi_wire::{
 
 use crate::server::{Server, skipped};
 
-/// What is the same for both servers.
+/// Checks that are the same for both servers.
 fn every_workload_runs(server: &Server, modes: &[Mode]) {
     for (number, (name, _)) in SHIPPED.iter().enumerate() {
         let size: &[_] = if name.starts_with("tpcb") || name.starts_with("select_only") {

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::server::{quietly, skipped};
 
 const PASSWORD: &str = "a pass word";
-/// What the server sends to be mixed with the password.
+/// Nonce of the server, to be mixed with the password.
 const NONCE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
 /// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH and CONNECT_WITH_DB.

@@ -38,7 +38,7 @@ impl Homes {
         Check::new(&self.pair(), from, scope, with_hash).unwrap()
     }
 
-    /// What a check of whole homes finds: whose change each path is.
+    /// The result of a check of whole homes: whose change each path is.
     fn found(&self, from: Side) -> Vec<String> {
         let check = self.check(from, Scope::default(), false);
         let item = |item: &Item| format!("{:?} {}", item.verdict, String::from_utf8_lossy(&item.path)).to_lowercase();
@@ -113,7 +113,7 @@ fn a_sync_that_was_interrupted_anywhere_is_understood_by_the_next_check() {
         let check = homes.check(Side::Laptop, Scope::default(), false);
         let error = homes.sync_of(&check, None, &name());
         assert!(matches!(error, Err(Error::Failed(_))), "{call}: {error:?}");
-        // What has arrived, or may have, changes once more.
+        // Files that have arrived, or may have, change once more.
         homes.write("laptop", "a", "laptop's, later");
         homes.remove("laptop", "b");
         homes.write("laptop", "gone", "new again");
@@ -160,7 +160,7 @@ fn undoing_restores_replaced_and_deleted_files_of_either_host() {
     for (name, content) in [("dir/sub/gone", "gone"), ("to dir", "file"), ("to file/in", "in")] {
         assert_eq!(homes.read("master", name).as_deref(), Some(content));
     }
-    // What is restored is the master's work.
+    // Restored files are the master's work.
     assert!(homes.found(Side::Laptop).contains(&"receiver dir/changed".to_owned()));
     homes.sync(Side::Master, None);
     homes.are_same();

@@ -1,4 +1,4 @@
-//! What a database server does beside executing statements: locks, I/O, write-ahead log, checkpoints, replication.
+//! Work of a database server beside executing statements: locks, I/O, write-ahead log, checkpoints, replication.
 
 table! {
     /// One session that waits for another, at one point in time: an edge of the waits-for graph.

@@ -1,4 +1,4 @@
-//! What a column of the catalogue can be declared as: `label()`, `gauge(Bytes, Lower)` and so on.
+//! Declarations of columns of the catalogue: `label()`, `gauge(Bytes, Lower)` and so on.
 
 use super::{Better, Column, Kind};
 use crate::{

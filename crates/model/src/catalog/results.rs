@@ -1,4 +1,4 @@
-//! What a load generator or a benchmark reports, and anything numeric without its own table.
+//! Results of a load generator or a benchmark, and anything numeric without its own table.
 
 table! {
     /// One reporting interval of a load generator.

@@ -1,4 +1,4 @@
-//! What holds of every table and column.
+//! Invariants of every table and column.
 
 use super::*;
 

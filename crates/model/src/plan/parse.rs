@@ -2,7 +2,7 @@
 
 use super::{Node, outside, without_values};
 
-/// What lines below a node are kept.
+/// Prefixes of the lines below a node that are kept.
 const DETAILS: &[&str] = &[
     "Index Cond: ",
     "Filter: ",
@@ -118,7 +118,7 @@ const WAYS: &[(&str, &str)] = &[
     ("index_subquery", "index lookup"),
 ];
 
-/// What of `Extra` belongs to a plan's shape, and its words here.
+/// Parts of `Extra` that belong to a plan's shape, and their words here.
 const EXTRAS: &[(&str, &str)] = &[
     ("Using temporary", "temporary table"),
     ("Using filesort", "filesort"),
@@ -153,7 +153,7 @@ pub fn table(text: &str) -> Vec<Node> {
         let extra = cell(extra).unwrap_or_default();
         let select = cell(select).unwrap_or_default();
         let query: usize = cell(id).and_then(|id| id.parse().ok()).unwrap_or(1);
-        // What belongs to no table: `Impossible WHERE`, `Select tables optimized away`.
+        // A row without a table: `Impossible WHERE`, `Select tables optimized away`.
         let Some(relation) = cell(table) else {
             let what = if extra.is_empty() { select } else { extra };
             nodes.push(Node { depth: query.saturating_sub(1).min(8), what: without_values(what), ..Node::default() });

@@ -1,4 +1,4 @@
-//! What rows become as Arrow batches.
+//! Rows as Arrow batches.
 
 use std::sync::Arc;
 

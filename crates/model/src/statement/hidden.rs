@@ -137,7 +137,7 @@ fn dollars(rest: &str) -> Option<usize> {
     Some(end.map_or(rest.len(), |end| end + 2 * mark.len()))
 }
 
-/// What begins statements in which a word behind `password` or `by` is one.
+/// Prefixes of statements in which a word behind `password` or `by` is a password.
 const WITH_PASSWORDS: &[&str] = &[
     "alter database ",
     "alter role",
@@ -156,7 +156,7 @@ fn without_passwords(form: String) -> String {
         return form;
     }
     let mut hide = false;
-    // What is granted has names of tables, which may be any.
+    // A GRANT contains names of tables, which may be any.
     let has_names = !form.starts_with("grant ");
     let words: Vec<_> = words(&form)
         .map(|word| {

@@ -1,6 +1,6 @@
 //! Settings of database servers from their command lines and configuration files, without asking the server.
 //!
-//! What was changed in a file since the server began, or by a statement since, is not seen; a caller that
+//! Changes in a file since the server began, or by a statement since, are not seen; a caller that
 //! shows such a value shows its origin too.
 
 use std::path::{Path, PathBuf};

@@ -36,7 +36,7 @@ pub(super) fn rounded(n: u64) -> u64 {
     }
 }
 
-/// What the levels of one run and question are made of.
+/// Inputs from which the levels of one run and question are built.
 pub(super) struct Source<'a> {
     pub engine: &'a Engine,
     pub question: &'a Question,

@@ -82,7 +82,7 @@ fn sorted(all: &[Finding], known: &NumericColumns) -> CanAsk {
     asked
 }
 
-/// What runs lack of the rows of a case, and whether they have any of its tables.
+/// Tables and columns that runs lack for the rows of a case, and whether they have any of its tables.
 fn lacks(case: &Case, known: &NumericColumns) -> (bool, Vec<String>) {
     let (mut here, mut what) = (false, BTreeSet::new());
     for (table, columns) in case.needs() {
@@ -118,7 +118,7 @@ impl CanAsk {
         if n == 0 {
             return None;
         }
-        // What several lists have in common is named once.
+        // Names that several lists have in common appear once.
         let mut count: BTreeMap<&str, usize> = BTreeMap::new();
         for missing in &self.missing {
             missing.what.iter().for_each(|what| *count.entry(what).or_default() += missing.findings.len());

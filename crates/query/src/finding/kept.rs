@@ -24,10 +24,10 @@ const WORTH_HOLDING: usize = 8;
 /// Of more runs it is not asked which tables they have.
 const MANY_RUNS: usize = 100;
 
-/// What a finding finds, or why it could not look.
+/// Result of a finding: its occurrences, or why it could not look.
 type Outcome = Result<Vec<Occurrence>, QueryError>;
 
-/// What was found in one run, or a part of it, by the finding's name.
+/// Results of findings in one run, or a part of it, by the finding's name.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct CachedFindings {
     findings: BTreeMap<String, Evaluated>,
@@ -36,7 +36,7 @@ struct CachedFindings {
     is_news: bool,
 }
 
-/// What one finding found.
+/// Result of one finding.
 #[derive(Debug, Serialize, Deserialize)]
 struct Evaluated {
     /// The finding as it was, see [`version`].
@@ -104,14 +104,14 @@ impl Engine {
         Ok(all.into_iter().filter(|run| seen.insert(run.clone())).collect())
     }
 
-    /// What is known of the runs; None where there are many, or one cannot be read.
+    /// Manifests of the runs; None where there are many, or one cannot be read.
     fn known_of(&self, runs: &[RunId]) -> Option<Vec<Manifest>> {
         let known = |run: &RunId| Some(self.store().run(run).ok()?.manifest);
         if runs.len() > MANY_RUNS { None } else { runs.iter().map(known).collect() }
     }
 
-    /// What each finding finds in the scope of its job, in their order; None where there is nothing to look for. Nearly all of the time is
-    /// planning: one process that holds what all of them read takes less of it than several at the same time.
+    /// Outcome of each finding in the scope of its job, in order; None where there is nothing to look for. Nearly all
+    /// time is planning: one process that holds what all of them read takes less of it than several at once.
     fn find_each(&self, findings: &[Finding], jobs: &[Job]) -> Vec<Option<Outcome>> {
         let work = || findings.iter().zip(jobs).filter_map(|(finding, job)| Some((finding, job.scope.as_ref()?)));
         let ours = || work().filter(|(finding, _)| !finding.own);
@@ -129,7 +129,7 @@ impl Engine {
         findings.iter().zip(jobs).map(look).collect()
     }
 
-    /// What is kept of a run; nothing where that cannot be believed.
+    /// Results that are kept of a run; empty where they cannot be believed.
     fn kept(&self, path: PathBuf) -> CachedFindings {
         self.store().read_cached(&path).and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
@@ -139,8 +139,8 @@ impl Engine {
         Ok(self.store().keep_derived(&path, &text)?)
     }
 
-    /// What `say` makes of the answer to a shipped statement. Of a single run, or a part of it, it is made once and kept under `name`:
-    /// a sealed run never changes.
+    /// Text that `say` makes of the answer to a shipped statement. Of a single run, or a part of it, it is made once
+    /// and kept under `name`: a sealed run never changes.
     ///
     /// # Errors
     /// When the statement cannot be answered.
@@ -190,7 +190,7 @@ struct Job {
     version: String,
     /// Places of the runs of which nothing is kept.
     missing: Vec<usize>,
-    /// What it is to see; None where everything is kept.
+    /// The scope to look at; None where everything is kept.
     scope: Option<Scope>,
 }
 

@@ -52,7 +52,7 @@ pub const MEANS: [&str; 34] = [
 
 /// Columns of `moves` that are made of several meanings: the change of the throughput, 0 where it is unknown; the largest rise of what a
 /// database does for its clients, whole and per transaction; and how much a rise matters: a warning where work is slower, or it is unknown.
-/// What goes on all the time costs more per transaction where these become fewer: without its own rise it counts for little.
+/// Constant work costs more per transaction where these become fewer: without its own rise it counts for little.
 const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inserted, changed, 0) AS own_work, \
      greatest(CASE WHEN reads > 0.1 THEN reads_cost ELSE least(reads_cost, 0.4) END, CASE WHEN scans > 0.1 THEN scans_cost ELSE least(scans_cost, 0.4) END, \
      CASE WHEN inserted > 0.1 THEN inserted_cost ELSE least(inserted_cost, 0.4) END, CASE WHEN changed > 0.1 THEN changed_cost ELSE least(changed_cost, 0.4) END, 0) AS own_cost, \
@@ -66,11 +66,11 @@ const NUMBERS: [(&str, &str); 3] = [
     ("queue", "means = 'queue' AND table_name <> 'pressure' AND is_first = 1"),
 ];
 
-/// What follows from these: sessions that work and wait for no lock, and by how much they changed. Transactions are held by locks where nearly all
-/// active sessions wait for one, more than before, half as many as before or fewer work, and neither the CPUs nor the disk are used more. A server
-/// is idle where hardly a session works, and the CPUs and the disk have a third of their work: what it waits for is not in it. More CPU time is
-/// its own where its processes use it; where they are not known, where about as many sessions more work as tasks more are runnable.
-/// Each part reads the columns of those before it.
+/// Derived from these: sessions that work and wait for no lock, and their change. Transactions are held by locks where
+/// nearly all active sessions wait for one, more than before, half as many as before or fewer work, and neither CPUs
+/// nor disk are used more. A server is idle where hardly a session works, and CPUs and disk have a third of their work:
+/// what it waits for is not in it. More CPU time is its own where its processes use it; where they are not known, where
+/// about as many sessions more work as tasks more are runnable. Each part reads the columns of those before it.
 const EXECUTING: [&str; 4] = [
     "greatest(active_inside - coalesce(waiting_inside, 0), 0) AS executing_inside, \
          greatest(active_rest - coalesce(waiting_rest, 0), 0) AS executing_rest",
@@ -121,7 +121,7 @@ pub struct ChangeRow<'a> {
 }
 
 impl Engine {
-    /// What each of `names` means: table, column, and the values of its keys.
+    /// The meaning of each of `names`: table, column, and the values of its keys.
     ///
     /// # Errors
     /// When the statement cannot be answered.

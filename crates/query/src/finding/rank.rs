@@ -93,7 +93,7 @@ pub struct ImpactColumn {
 
 /// A finding without a known share is ranked after those of a tenth and more, and before those of less.
 const UNKNOWN: f64 = 0.1;
-/// What has this share of the service is what makes the queue before it, if there is one.
+/// From this share of the service on, a finding makes the queue before it, if there is one.
 const HOLDS: f64 = 0.3;
 /// More than any share: what surely makes work suffer, by an unknown amount.
 const SURELY: f64 = 2.0;
@@ -146,7 +146,7 @@ impl Found {
         self.of_part.clone().or_else(|| self.of_rows())
     }
 
-    /// What it is ordered by among findings of its kind. A share of the clock is no share of a time that is known as parts.
+    /// Weight in the order of findings of its kind. A share of the clock is no share of a time that is known as parts.
     fn weight(&self) -> f64 {
         if let Some(impact) = &self.of_part {
             return impact.share;
@@ -184,7 +184,7 @@ impl Found {
 /// Sets for each what explains it, and orders all: by kind, what they account for, severity, and section.
 pub(super) fn order(all: &mut [Found]) {
     let causes = |found: &Found| {
-        // What accounts for next to nothing explains nothing.
+        // A finding that accounts for next to nothing explains nothing.
         let explaining =
             all.iter().filter(|cause| cause.severity() != Severity::Info || found.severity() == Severity::Info);
         let explaining = explaining.filter(|cause| cause.explains(found));

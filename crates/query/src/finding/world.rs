@@ -61,7 +61,7 @@ const WORLDS: &[World] = &[
     },
 ];
 
-/// What a command is called, and a recording.
+/// Names of the worlds of a command and of a recording.
 const COMMAND: &str = "command";
 const RECORDING: &str = "recording";
 /// Begins the world of an import of one format.

@@ -1,4 +1,4 @@
-//! What values of several types have in common: elements, entries, a chosen member, bytes.
+//! Parts common to values of several types: elements, entries, a chosen member, bytes.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ pub(super) fn entries(array: &dyn Array, row: usize) -> Option<(&dyn Array, &dyn
     Some((map.keys().as_ref(), map.values().as_ref(), offsets[row] as usize..offsets[row + 1] as usize))
 }
 
-/// What a union holds in a row.
+/// The member that a union holds in a row.
 pub(super) struct Member<'a> {
     pub(super) name: &'a str,
     pub(super) values: &'a dyn Array,

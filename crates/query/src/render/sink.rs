@@ -25,7 +25,7 @@ pub struct Limits {
 #[derive(Debug)]
 pub(crate) struct Full;
 
-/// What everything that writes to a sink answers.
+/// Result of everything that writes to a sink.
 pub(crate) type Written = Result<(), Full>;
 
 impl From<fmt::Error> for Full {
@@ -117,7 +117,7 @@ impl Sink {
         Ok(())
     }
 
-    /// What is here.
+    /// The text that is here.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -18,7 +18,7 @@ pub struct Marked {
     pub text: String,
 }
 
-/// What selects the marks of the runs of `scope`; None when they have none.
+/// The statement that selects the marks of the runs of `scope`; None when they have none.
 pub(super) fn rows(store: &Store, scope: &Scope) -> Result<Option<String>, QueryError> {
     let row = |mark: &Marked| {
         let (run, host, text) = (literal(&mark.run), literal(&mark.host), literal(&mark.text));

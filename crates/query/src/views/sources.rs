@@ -1,12 +1,12 @@
-//! What the rows of a statement come from: without rows in any of these tables it has no answer.
+//! Tables that the rows of a statement come from: without rows in any of these it has no answer.
 
 use std::collections::BTreeSet;
 
 use crate::lex::{self, Token};
 
-/// What gives rows without any table.
+/// Keywords and functions that give rows without any table.
 const MAKERS: [&str; 4] = ["values", "range", "generate_series", "unnest"];
-/// What ends the list of a FROM.
+/// Keywords that end the list of a FROM.
 const ENDS: [&str; 12] = [
     "where",
     "group",

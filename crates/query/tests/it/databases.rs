@@ -215,7 +215,7 @@ fn objects(rows: &mut Rows) {
     }
 }
 
-/// What the rest of Fenxi saw of it.
+/// Rows about it from the rest of Fenxi.
 fn around(rows: &mut Rows) {
     let t = at(10.0);
     rows.row(&sched::TABLE, t, 1.0).f64(sched::cpus_online, 4.0);

@@ -30,7 +30,7 @@ fn in_files() -> Vec<Finding> {
     all
 }
 
-/// What `finding` finds in a run of the rows of `case`.
+/// Occurrences of `finding` in a run of the rows of `case`.
 fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurrence>, QueryError> {
     let length = case.fill(&mut Rows::new("h1"), START);
     let end = End {
@@ -44,7 +44,7 @@ fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurre
     s.engine().find(finding, &Scope::of([run]))
 }
 
-/// What is wrong with how `finding` takes its own rows.
+/// Errors in how `finding` takes its own rows.
 fn wrong_cases(finding: &Finding, s: &mut TestStore) -> Vec<String> {
     let name = &finding.name;
     let mut wrong = Vec::new();

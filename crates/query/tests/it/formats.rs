@@ -1,4 +1,4 @@
-//! What answers look like in each format.
+//! Appearance of answers in each format.
 
 use fenxi_query::{
     Answer, Scope,

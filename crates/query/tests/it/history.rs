@@ -93,7 +93,7 @@ fn a_root_has_a_line_each_time_that_it_blocks_with_what_it_did() {
     assert_eq!((answer.n_rows(), numbers("session_seconds")), (2, vec![4.0, 1.0]));
     assert_eq!((numbers("at_s"), numbers("most_waiters")), (vec![6.0, 47.0], vec![2.0, 1.0]));
     assert_eq!(texts("user_name"), ["clerk", ""]);
-    // What it did before this transaction is none of it.
+    // Statements before this transaction are not among them.
     assert_eq!(texts("statements"), ["update orders; select more", ""]);
     assert_eq!(texts("last_statement"), ["select more", ""]);
 }

@@ -127,7 +127,7 @@ fn a_finding_of_the_store_is_evaluated_each_time() {
     }
 }
 
-/// What was found, numbers to twelve digits: threads add them up in another order each time.
+/// Occurrences, numbers to twelve digits: threads add them up in another order each time.
 fn rounded(mut found: Vec<Occurrence>) -> Vec<Occurrence> {
     for (_, value) in found.iter_mut().flat_map(|o| &mut o.evidence) {
         if let Value::Number(number) = value {

@@ -68,7 +68,7 @@ fn words(sql: &str) -> BTreeSet<String> {
     code.flat_map(split).collect()
 }
 
-/// What a finding reads with the views that it names.
+/// Names that a finding reads, with those of the views that it names.
 fn names_of(sql: &str, views: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
     let mut names = words(sql);
     let read: Vec<_> = views.iter().filter(|(name, _)| names.contains(*name)).map(|(_, words)| words.clone()).collect();

@@ -87,7 +87,7 @@ fn pools_plans_memory_and_free_space() {
         s.ask("db-plans").into_iter().map(|row| (row[1].clone(), row[2].clone(), row[7].clone())).collect();
     let found: Vec<_> = plans.iter().map(|(of, seen, plan)| (of.as_str(), seen.as_str(), plan.as_str())).collect();
     assert_eq!(found, [("2", "2", "Index Scan using t_pkey on t"), ("2", "1", "Seq Scan on t")]);
-    // What the page cache held when memory was read, not later.
+    // Size of the page cache when memory was read, not later.
     assert_eq!(s.ask("db-memory")[0][2..6], [SERVER, "7000000", "8192000", "3000000"]);
     assert_eq!(s.ask("db-bloat")[0][2..6], ["public.old", "8000000", "6000000", "75"]);
 }

@@ -28,7 +28,7 @@ fn every_shipped_question_is_listed_and_has_a_whole_header() {
     }
 }
 
-/// What is shipped is answered without the gate, which would plan each statement once more.
+/// Shipped texts are answered without the gate, which would plan each statement once more.
 #[test]
 fn every_shipped_text_would_pass_the_gate() {
     let s = TestStore::new();
@@ -40,7 +40,7 @@ fn every_shipped_text_would_pass_the_gate() {
     }
     for (name, sql) in SHIPPED_FINDINGS {
         let finding = Finding::parse(name, sql).unwrap();
-        // What a finding over two periods reads is there only in the statement that hands it over.
+        // The rows of a finding over two periods are there only in the statement that hands them over.
         let (sql, params) = match finding.periods {
             true => (finding.over_changes(), vec![("rows", Value::Text(String::new()))]),
             false => (finding.sql, Vec::new()),

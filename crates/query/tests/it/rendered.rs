@@ -42,7 +42,7 @@ fn answer(columns: Vec<(&str, Unit, ArrayRef)>) -> Answer {
     Answer { columns: described, schema, batches: vec![batch] }
 }
 
-/// What is written, with everything that does not print as its escape.
+/// The text written, with everything that does not print as its escape.
 fn written(answer: &Answer, format: Format, style: Style) -> String {
     let mut out = Vec::new();
     match write(answer, format, style, &mut out) {
@@ -95,7 +95,7 @@ fn as_json(array: &ArrayRef) -> String {
     text
 }
 
-/// What a part makes, or that it panics.
+/// The text that a part makes, or that it panics.
 fn caught(make: impl FnOnce() -> String) -> String {
     catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| "panics\n".to_owned())
 }
@@ -209,7 +209,7 @@ fn slices_of_an_array_are_written_as_its_rows() {
         parts.batches = vec![whole.batches[0].slice(0, half), whole.batches[0].slice(half, array.len() - half)];
         for format in FORMATS {
             let (whole, parts) = (written(&whole, format, Style::default()), written(&parts, format, Style::default()));
-            // What cannot be written fails after a different number of rows; decimals are whole by the batch.
+            // Values that cannot be written fail after a different number of rows; decimals are whole by the batch.
             if !whole.contains("error: ") && !name.contains("too large") {
                 assert_eq!(parts, whole, "{name} in {format:?}");
             }

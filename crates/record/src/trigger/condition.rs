@@ -17,13 +17,13 @@ use super::{
 pub struct Condition {
     /// As it was written.
     pub text: String,
-    /// What has to be.
+    /// Its predicate.
     pub(super) what: What,
     /// For how many seconds.
     pub(super) hold_s: f64,
 }
 
-/// What has to be.
+/// The predicate of a condition.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// An event of such words.

@@ -34,7 +34,7 @@ pub enum Hook {
         url: String,
         /// Host and port.
         authority: String,
-        /// What is asked of it.
+        /// The path of the URL.
         path: String,
     },
 }
@@ -127,7 +127,7 @@ impl Hooks {
         notes
     }
 
-    /// What to note of hooks that have ended since the last call.
+    /// Notes on hooks that have ended since the last call.
     pub(super) fn ended(&mut self) -> Vec<String> {
         let ended: Vec<String> = self.receive.try_iter().collect();
         self.running -= ended.len();

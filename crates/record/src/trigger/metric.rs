@@ -16,7 +16,7 @@ pub(super) const SESSIONS: &str = "sessions";
 /// Labels by which sessions are chosen.
 pub(super) const OF_SESSION: [&str; 2] = ["user", "database"];
 
-/// What is looked at.
+/// The metric of a condition.
 #[derive(Clone, Debug)]
 pub(super) struct Metric {
     /// None: sessions, which no row has.
@@ -36,7 +36,7 @@ enum Value {
     Row,
 }
 
-/// What becomes of the rows.
+/// Aggregation of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Together {
     Sum,
@@ -209,7 +209,7 @@ fn column(lexer: &mut Lexer<'_>, table: &'static Table) -> Result<Value, String>
     }
     let Some(place) = table.index_of(name) else {
         let numbers = table.columns.iter().filter(|column| is_number(column)).map(|column| column.name);
-        // What is computed is no column, and meant as often.
+        // The computed value is no column, and meant as often.
         let computed = (table.id == cpu::TABLE.id).then_some("busy");
         return Err(format!(
             "the table `{}` has no column `{name}`{}",

@@ -43,7 +43,7 @@ use crate::{
 
 /// The kind of the events that triggers make.
 pub const KIND: &str = "trigger";
-/// What their cost is listed under.
+/// The name under which their cost is listed.
 const COST: &str = "triggers";
 
 /// Triggers of a recording: conditions and actions.
@@ -272,7 +272,7 @@ impl Armed {
         self.windows.iter().map(within).filter(|window| window.start < window.end).collect()
     }
 
-    /// What became of each condition.
+    /// The outcome of each condition.
     pub(crate) fn triggered(&self) -> Vec<Triggered> {
         let of = |watched: &Watched| Triggered {
             condition: watched.condition.text.clone(),

@@ -16,7 +16,7 @@ use fenxi_source::{Collector, Root, Source, SourceError};
 use super::Who;
 use crate::{sampler::Sampler, sources};
 
-/// What was started.
+/// Sources that were started.
 #[derive(Debug)]
 pub(super) struct Started {
     root: Root,
@@ -112,7 +112,7 @@ impl Started {
         self.all.retain(|one| !matches!(one.state, State::Over));
     }
 
-    /// What had no time to start is noted.
+    /// Notes the sources that had no time to start.
     pub(super) fn end(&mut self, rows: &mut Rows) {
         for one in self.all.iter().filter(|one| matches!(one.state, State::Starting(_))) {
             rows.set_source(one.source.spec().name);

@@ -141,7 +141,7 @@ impl Watched {
         (self.n_fired, self.extreme, self.held_back) = (0, None, None);
     }
 
-    /// What to say of a condition that never fired.
+    /// The note on a condition that never fired.
     pub(super) fn never(&self) -> String {
         if let Some(calm_s) = self.held_back {
             return format!(

@@ -10,7 +10,7 @@ pub const CLOCK_VARIABLE: &str = "FENXI_AGENT_CLOCK";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnClock {
     ahead_ns: i64,
-    /// What it gains in a second.
+    /// Seconds that it gains in a second.
     drift: f64,
     /// The moment from which it drifts.
     since_ns: i64,

@@ -38,7 +38,7 @@ pub enum AgentError {
     Refused(String),
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared {
     state: Mutex<State>,
     /// Rung when the state changes.

@@ -135,7 +135,7 @@ impl<'a> Agent<'a> {
         self.hand_over(t);
     }
 
-    /// What was not sampled yet, if it is long enough to mean anything.
+    /// Samples the rest of the interval, if it is long enough to mean anything.
     fn last_sample(&mut self) {
         let smallest = Duration::from_secs_f64(self.order.interval_s * SHORT);
         if self.sampling.reads_at_end() {
@@ -177,7 +177,7 @@ impl<'a> Agent<'a> {
                 let state = self.shared.lock();
                 return !state.stop && state.gone.is_none();
             }
-            // What is known of the clock may change meanwhile.
+            // The estimate of the clock may change meanwhile.
             let until = Instant::now() + Duration::from_nanos(left.unsigned_abs()).min(Duration::from_secs(10));
             if self.shared.wait(Some(until), |state| state.stop) || self.shared.lock().gone.is_some() {
                 return false;
@@ -209,7 +209,7 @@ impl<'a> Agent<'a> {
         self.hand_over(t);
     }
 
-    /// What is known of this agent itself.
+    /// Adds the row about this agent itself, with events and notes.
     fn own_row(&mut self, t: Micros, dt: f64, ahead_s: f64, estimate: Option<Estimate>) {
         let (sent, waiting, dropped, stepped, lost, impossible) = {
             let mut state = self.shared.lock();

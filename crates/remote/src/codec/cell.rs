@@ -12,7 +12,7 @@ const OVER_DT: u8 = 4;
 /// A whole number divided by a scale.
 const SCALED: u8 = 12;
 
-/// What counters are counted in: events, percent of hundredths of seconds and the like, nanoseconds. Exact, as powers of ten of
+/// Scales of counters: events, percent of hundredths of seconds and the like, nanoseconds. Exact, as powers of ten of
 /// this size are floats.
 const SCALES: [f64; 6] = [1.0, 1e2, 1e3, 1e6, 1e7, 1e9];
 /// Numbers beyond are not shorter than the float itself.

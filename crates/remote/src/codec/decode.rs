@@ -31,7 +31,7 @@ pub struct Decoder {
     size: usize,
 }
 
-/// What has come of a table.
+/// The part of a table that was received.
 #[derive(Default)]
 struct Got {
     last: Last,

@@ -21,7 +21,7 @@ pub struct Encoder {
     compressor: Compressor<'static, Vec<u8>>,
 }
 
-/// What was sent of a table.
+/// The part of a table that was sent.
 #[derive(Default)]
 struct Sent {
     last: Last,

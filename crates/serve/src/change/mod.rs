@@ -51,15 +51,15 @@ pub(crate) struct Operation {
     pub(crate) method: Method,
     /// Its path, with its parameters in braces.
     pub(crate) path: &'static str,
-    /// What it does.
+    /// Its description.
     pub(crate) about: &'static str,
-    /// What is sent.
+    /// Body of the request.
     pub(crate) takes: Takes,
-    /// What is answered.
+    /// Description of the answer.
     pub(crate) gives: &'static str,
     /// The schema of that.
     pub(crate) schema: OfAnswer,
-    /// What it needs.
+    /// The right that it needs.
     pub(crate) right: Right,
     route: fn() -> MethodRouter<Shared>,
 }
@@ -164,7 +164,7 @@ impl Drop for Gone {
     }
 }
 
-/// What work for a request may take of this process, and until when.
+/// Memory of this process that work for a request may take, and its deadline.
 #[derive(Clone)]
 struct Bounds {
     /// Resident bytes of this process at which it ends.
@@ -174,7 +174,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// What work may take where this process has its memory already: what was freed by others is used again first.
+    /// Bytes for work where this process has its memory already: memory freed by others is used again first.
     const SLACK: u64 = 16 << 20;
 
     fn new(limits: &Limits, time: Duration, gone: &Gone) -> Bounds {

@@ -125,7 +125,7 @@ struct Taking {
     /// The project of what becomes a run; None: that of who sends it, or none.
     project: Option<String>,
     now: Micros,
-    /// What it may unpack to, with all that is in it.
+    /// Bytes to which it may unpack, with all that is in it.
     unpacked: u64,
     bounds: Bounds,
 }
@@ -172,7 +172,7 @@ impl Taking {
             stopped: &stopped,
         };
         let sources = expand(source, &mut budget).map_err(|e| Failure::wrong(e.to_string()))?;
-        // What somebody else sends is given to no program of the store; its patterns may read it.
+        // An upload is given to no program of the store; its patterns may read it.
         let formats = own_formats(&store, &Programs::Never).formats;
         let most_bytes = Some(budget.bytes);
         let bounds = self.bounds.clone();
@@ -207,7 +207,7 @@ fn meanwhile(error: &StoreError) -> Failure {
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-/// What is read of a file until its import is to end.
+/// Reader of a file, which fails once its import is to end.
 struct Until<'a> {
     inner: fs::File,
     taking: &'a Taking,

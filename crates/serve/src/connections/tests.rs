@@ -33,7 +33,7 @@ fn who_was_silent_for_longest_makes_room_and_who_is_at_work_does_not() {
     let third = house.admit(HERE, at(3)).unwrap();
     assert!(silent[0].guest.go.is_cancelled() && !silent[1].guest.go.is_cancelled());
     assert!(!working.guest.go.is_cancelled() && !third.guest.go.is_cancelled());
-    // What it asked for has its answer: from now on it is as idle as others.
+    // Its request is answered: from now on it is as idle as others.
     drop(turn);
     let _fourth = house.admit(HERE, at(100)).unwrap();
     assert!([&working, &silent[1], &third].iter().filter(|s| s.guest.go.is_cancelled()).count() == 1);

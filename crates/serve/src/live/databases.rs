@@ -27,7 +27,7 @@ const MOST_TEXT: usize = 1_000;
 /// Things that a server's readings could not show, which are repeated for who comes later.
 const MOST_NOTES: usize = 12;
 
-/// What is remembered of each server between two readings.
+/// State of each server that is kept between two readings.
 #[derive(Debug, Default)]
 struct KnownServer {
     cpus: Option<f64>,
@@ -165,7 +165,7 @@ impl Databases {
         self.servers.entry(server.to_owned()).or_default()
     }
 
-    /// What a server is, and whether it can be seen.
+    /// Learns the properties of servers, and whether they can be seen.
     fn learn(&mut self, rows: &Rows) {
         if let Some(settings) = rows.of(&db_setting::TABLE) {
             for row in (0..settings.n_rows()).filter(|row| settings.str(*row, db_setting::origin) == Some("server")) {

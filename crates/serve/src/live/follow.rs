@@ -46,7 +46,7 @@ pub(super) fn events(store: &Store, selector: &str) -> Result<impl Stream<Item =
 /// Bytes of a recording that are read at most for what it saw until now.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What the latest recording of this machine saw until now, as far as the page of this machine shows it; nothing where there is none.
+/// Ticks of this machine's latest recording until now, as far as the page of this machine shows it; empty without one.
 pub(super) fn past(shared: &Shared) -> Vec<Tick> {
     let store = &shared.settings.store;
     let is_here = |r: &&fenxi_store::Recorded| r.begin.host == shared.settings.host;
@@ -56,7 +56,7 @@ pub(super) fn past(shared: &Shared) -> Vec<Tick> {
     if store.open_bytes(&run) > MOST_BYTES {
         return Vec::new();
     }
-    // What cannot be read is no reason to show nothing of what comes.
+    // An unreadable recording is no reason to show nothing of the ticks to come.
     let batches = store.follow(&run).and_then(|mut follow| follow.advance()).ok().flatten().unwrap_or_default();
     let (tables, mut ticks) = (live_tables(), BTreeMap::new());
     for (table, batch) in &batches {

@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Runs of one listener.
 const MOST: usize = 100;
 
-/// What is known of each run's labels: their file as it was, and the version that was sent.
+/// Known labels of each run: their file as it was, and the version that was sent.
 type Known = BTreeMap<RunId, (Option<LabelStamp>, String)>;
 
 /// An event for the labels of each run, and one whenever they change; `end` when a run is no more to be seen.

@@ -61,7 +61,7 @@ pub(crate) async fn get(visit: Visit, RawQuery(query): RawQuery) -> Result<Respo
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(SIGN)).into_response())
 }
 
-/// What a recording of this machine saw until now.
+/// Ticks of this machine's latest recording until now.
 async fn past(shared: &Shared) -> Result<Vec<values::Tick>, Failure> {
     let shared = shared.clone();
     blocking(move || Ok(follow::past(&shared))).await

@@ -1,6 +1,6 @@
 //! Samplers of this machine: one for all listeners of the same sources, which begins with the first and ends after the last.
 //!
-//! What the page of this machine shows is kept for some minutes, for who comes later, and for as long sampled on.
+//! Values of the page of this machine are kept for some minutes, for who comes later, and for as long sampled on.
 
 use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 
@@ -58,7 +58,7 @@ pub(super) fn live_tables() -> BTreeSet<&'static str> {
     live.flat_map(|source| source.spec().tables.iter().map(|table| table.name)).collect()
 }
 
-/// What is sampled when a source of this name is asked for, if it may be.
+/// Name of the source to sample when a source of this name is asked for, if it may be.
 fn key_of(shared: &Shared, name: &str) -> Result<&'static str, Failure> {
     match &shared.settings.databases {
         Some(databases) if databases.spec().name == name => Ok(databases.spec().name),

@@ -20,7 +20,7 @@ use serde::Serialize;
 const MOST_VALUES: usize = 20_000;
 /// Processes that the page of this machine shows of one moment: those that used most CPU time.
 const MOST_PROCESSES: usize = 15;
-/// What it shows of them.
+/// The values of them that it shows.
 const OF_PROCESSES: [&str; 2] = ["cpu[", "rss_bytes["];
 
 /// All values of one moment.

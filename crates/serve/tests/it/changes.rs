@@ -1,4 +1,4 @@
-//! What may be changed is changed, and nothing else.
+//! Permitted changes are made, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -271,7 +271,7 @@ fn an_import_that_takes_too_long_is_stopped() {
     assert_eq!(fs_err::read_dir(served.store.path().join("open")).unwrap().count(), 0);
 }
 
-/// What vmstat prints in so many seconds, of which the last figure makes one file another.
+/// Output of vmstat over so many seconds, of which the last figure makes one file another.
 fn vmstat(seconds: usize, other: usize) -> Vec<u8> {
     let head = "procs -----------memory---------- ---swap-- -----io---- -system-- -------cpu-------\n \
                 r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st gu\n";
@@ -327,7 +327,7 @@ fn an_import_that_takes_more_memory_than_the_server_has_is_refused() {
     assert_eq!(refused.status, 413, "{}", refused.text());
     assert!(refused.text().contains("--memory"), "{}", refused.text());
     assert_eq!(served.store.ids().unwrap(), []);
-    // What is small is taken all the same.
+    // A small file is taken all the same.
     assert_eq!(post(&vmstat(3, 4)).status, 200);
 }
 
@@ -348,7 +348,7 @@ fn uploads_that_drip_keep_no_other_waiting() {
     let _held: Vec<_> = std::iter::once(3 << 20).chain([5; 40]).map(begin).collect();
     let post = |body: &[u8]| served.request("POST", "/api/v1/import?filename=v.txt", &["X-Fenxi: 1"], body);
     assert_eq!(post(&vmstat(3, 1)).status, 200);
-    // What is large takes the turn of the one that has stalled meanwhile.
+    // A large file takes the turn of the one that has stalled meanwhile.
     let large = vmstat(30_000, 2);
     assert!(large.len() > 2 << 20);
     let taken = post(&large);

@@ -1,4 +1,4 @@
-//! What takes too long, is too much, or is no longer waited for ends.
+//! Requests that take too long, are too much, or are no longer waited for end.
 
 use std::{
     io::Write,

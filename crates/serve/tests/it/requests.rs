@@ -1,4 +1,4 @@
-//! What is asked is answered, and limits hold.
+//! Requests are answered, and limits hold.
 
 use crate::support::{serve, serve_with};
 

@@ -73,7 +73,7 @@ const RIGHTS: &[(&str, &str)] = &[
     ("GET /api/v1/about", "rwRWA"),
 ];
 
-/// What is in the runs of another project, and in no answer to who may not see it.
+/// Words in the runs of another project, and in no answer to who may not see it.
 const CANARIES: [&str; 5] = ["canary-name", "canary-host", "canary-tag", "canary-remark", "77.125"];
 
 fn run(store: &Store, name: &str, host: &str, project: Option<&str>, usr: f64, random: u64) -> RunId {
@@ -301,7 +301,7 @@ fn a_writer_of_a_project_changes_its_runs_alone_and_moves_none_out_of_it() {
     assert_eq!(labels(&ours).tags["project"], "p");
     assert!(labels(&ours).remarks.contains(&"merged".to_owned()));
     assert_eq!(labels(&theirs), before);
-    // What is made of its runs is of its project.
+    // A run made of its runs is of its project.
     run(&served.store, "more", "plain-host", Some("p"), 12.0, 5);
     let made = ask(&served, 1, "POST", "/api/v1/average", br#"{"runs": ["ours", "more"], "window": "all"}"#);
     assert_eq!(made.status, 200, "{}", made.text());

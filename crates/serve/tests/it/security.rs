@@ -76,7 +76,7 @@ fn what_another_origin_asks_is_refused_whatever_it_asks() {
     }
     assert_eq!(get("/api/v1/about", &[&format!("Origin: {own}"), "Origin: http://evil.example"]), 403);
     assert_eq!((get("/", &["Origin: http://evil.example"]), get("/metrics", &["Origin: null"])), (403, 403));
-    // What a browser reports of the page that asks is believed only where it is one of the words for it.
+    // A browser's report about the page that asks is believed only where it is one of the words for it.
     let site = |value: &str| get("/api/v1/about", &[&format!("Sec-Fetch-Site: {value}")]);
     assert_eq!((site("cross-site, none"), site("\u{e9}"), site("")), (403, 403, 403));
     // A page without a referrer sends its own forms with `null`.

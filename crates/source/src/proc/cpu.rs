@@ -82,7 +82,7 @@ const COLUMNS: [Place<cpu::Schema, F64>; N_STATES] = [
     cpu::guest_nice,
 ];
 
-/// What a CPU did in an interval.
+/// A CPU's time by state in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spent {
     /// Nothing to compare with.

@@ -208,7 +208,7 @@ fn growth(member: &mut Member<Device>, fields: &Fields, t: Micros, rows: &mut Ro
     (!first).then_some(growth)
 }
 
-/// What kind of device it is: by sysfs, else by its name.
+/// The kind of device: by sysfs, else by its name.
 fn class_of(root: &Root, name: &str) -> &'static str {
     // In sysfs a slash of the name becomes an exclamation mark (`cciss/c0d0`).
     let folder = format!("/sys/class/block/{}", name.replace('/', "!"));

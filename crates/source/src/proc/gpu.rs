@@ -2,7 +2,7 @@
 //!
 //! NVIDIA's are asked through the library of their driver (NVML), which is looked for when a recording begins: the same program
 //! runs where there is none. Those of AMD and Intel are read from /sys/class/drm, and their users from /proc/PID/fdinfo.
-//! What a driver does not know is NULL, also where it answers 0 for that: a chip that is on has a temperature, a clock and memory.
+//! Unknown values are NULL, also where a driver answers 0 for them: a chip that is on has temperature, clock, memory.
 
 mod drm;
 mod engines;
@@ -58,7 +58,7 @@ impl Source for Gpus {
     }
 }
 
-/// What is known of a GPU for the whole run: names and values.
+/// Facts of a GPU for the whole run: names and values.
 type GpuFacts = Vec<(String, String)>;
 
 struct Reader {

@@ -20,7 +20,7 @@ use crate::{Counter, Step, Tick, Width};
 pub struct Grid {
     /// The file, for notes.
     file: &'static str,
-    /// What its events are about.
+    /// Subject of its events.
     subject: &'static str,
     header: Vec<u8>,
     /// The CPU of each column.
@@ -39,9 +39,9 @@ struct Line {
     label: Box<[u8]>,
     /// The label as text.
     name: Box<str>,
-    /// What follows the numbers.
+    /// Text after the numbers.
     description: Box<[u8]>,
-    /// What the interrupt is for.
+    /// Purpose of the interrupt.
     about: Box<str>,
     /// By number of the CPU.
     cells: Vec<Cell>,

@@ -120,7 +120,7 @@ impl Source for Log {
         let is_asked = file.is_some() || !matches!(self.journal, Where::Nowhere);
         let kernel = match Kernel::open(root) {
             Ok(kernel) => Some((kernel, Limit::new("kernel", "kernel"))),
-            // What was asked for is there: that is enough.
+            // A source that was asked for is there: that is enough.
             Err(_) if is_asked => None,
             Err(error) => return Err(error),
         };
@@ -144,7 +144,7 @@ struct Logs {
 
 impl Collector for Logs {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        // What came between the start and the first tick belongs to the first interval.
+        // Lines between the start and the first tick belong to the first interval.
         let Some(dt) = tick.dt.filter(|_| !tick.since_boot) else { return Ok(()) };
         if let Some((kernel, limit)) = &mut self.kernel {
             kernel.read(&mut |record| {

@@ -4,7 +4,7 @@
 //! asked how much of it is cached, each inode once, as Solaris' `::memstat` counts "Exec and libs".
 //! Processes are looked through, and their programs asked, every ten seconds at most: it costs a few
 //! system calls for each mapped file, and what programs and libraries hold changes slowly.
-//! What is in a memory file system is left out: it is shared memory, not page cache.
+//! Files in a memory file system are left out: they are shared memory, not page cache.
 
 use std::path::PathBuf;
 

@@ -87,7 +87,7 @@ pub(crate) fn descriptors_to_keep() -> usize {
 /// Samples after which containers that were not found are looked for again.
 const LOOK_AGAIN: u64 = 10;
 
-/// What of which processes is wanted.
+/// Selected processes, and the data wanted of them.
 #[derive(Default)]
 struct Wanted {
     selection: Arc<Selection>,
@@ -115,7 +115,7 @@ struct Processes {
     /// Whether there is no choice among processes.
     all: bool,
     exits: Option<Exits>,
-    /// What this process started, with all descendants, whether they live or not; this process itself is in it.
+    /// Processes that this one started, with all descendants, whether they live or not; this process itself is in it.
     ours: FxHashSet<u32>,
     /// Records of processes that are still listed, or were never seen.
     records: FxHashMap<u32, Ended>,
@@ -138,7 +138,7 @@ struct KnownProcess {
     files: OpenFiles,
     /// Its `schedstat`, kept open while it has one thread.
     file: Option<OwnedFd>,
-    /// What its clock showed.
+    /// CPU time by its clock in nanoseconds; None where it was not read.
     clock_ns: Option<u64>,
     selected: bool,
     command: Option<Box<str>>,
@@ -146,11 +146,11 @@ struct KnownProcess {
     /// The name under which its container was looked for: a program that is started in one is begun outside.
     looked_as: Option<Box<str>>,
     threads: Option<Box<Threads>>,
-    /// What was shown of its time runnable without a CPU, since it began; None of one that was there before the first sample.
+    /// Time runnable without a CPU that was shown since it began; None of one that was there before the first sample.
     shown_wait_ns: Option<u64>,
 }
 
-/// What a process did in the interval.
+/// Activity of a process in the interval.
 struct Active {
     pid: u32,
     /// The process as it was before; zeroes when it began in the interval.

@@ -5,8 +5,8 @@
 //! segments among all that were sent, first transmissions and retransmissions; NULL when none was.
 //! Linux does not count the bytes of TCP alone: those columns are left to `tcp_bytes`.
 //!
-//! What limits senders each socket counts. All sockets are asked for it now and then: after one, two, four intervals and so on, every
-//! [`SELDOM`] and at the end, as the kernel walks through all of its hash table for an answer (1.4 ms for 262,144 entries).
+//! Sockets count what limits their senders. All are asked for it now and then: after one, two, four intervals etc.,
+//! every [`SELDOM`] and at the end: for an answer the kernel walks its whole hash table (1.4 ms for 262,144 entries).
 
 use std::io;
 
@@ -143,7 +143,7 @@ struct Connections {
     netstat: Option<ProcFile>,
     extended: Pairs,
     sockets: Protocols<tcp::Schema>,
-    /// What all sockets count, or why it cannot be had.
+    /// Counters of all sockets, or why they cannot be had.
     payload: Option<io::Result<Payload>>,
     /// Samples so far, and the seconds since sockets were last asked.
     n: u64,
@@ -151,7 +151,7 @@ struct Connections {
 }
 
 impl Connections {
-    /// What sockets counted since they were last asked, where that is known, and the seconds since then; what prevents it is noted once.
+    /// Counters since sockets were last asked, where known, and the seconds since then; a refusal is noted once.
     fn counters(&mut self, tick: Tick, rows: &mut Rows) -> Option<(Counters, f64)> {
         let n = self.n;
         self.n += 1;

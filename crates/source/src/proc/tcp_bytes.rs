@@ -76,8 +76,8 @@ const BYTES_AGAIN: usize = 208;
 /// Sockets that are remembered though they were not in the last answer: those that were reset but not yet closed.
 const ASIDE: usize = 10_000;
 
-/// What sockets count: bytes received and sent; and the microseconds in which they had data to send or in flight, those of them in which the receiver's window was
-/// full, and those in which the send buffer was (kernels since 4.10).
+/// Counters of sockets: bytes received and sent; microseconds in which they had data to send or in flight, those of
+/// them in which the receiver's window was full, and those in which the send buffer was (kernels since 4.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     pub received: u64,
@@ -133,7 +133,7 @@ impl Payload {
         self.ends.is_some()
     }
 
-    /// What was counted since the sample before; None at the first, and when the kernel had to drop messages.
+    /// Growth of counters since the sample before; None at the first, and when the kernel had to drop messages.
     ///
     /// # Errors
     /// When the kernel gives no answer.

@@ -65,7 +65,7 @@ struct KnownProcess {
     /// The last sample in which it was listed.
     seen: u64,
     stat: Stat,
-    /// What its only thread has run, when it has one and the kernel keeps nanoseconds.
+    /// Scheduler statistics of its only thread, when it has one and the kernel keeps nanoseconds.
     single: Option<Run>,
     /// Its `schedstat`, kept open while it has one thread.
     file: Option<OwnedFd>,

@@ -6,9 +6,9 @@
 //! Of what the recorder started all threads are looked at: one that is held up for long (by a peer that does not read, say) does
 //! not run. One that polls waits for its peer where that is certain. Its main thread counts however it waits, unless others of its process are
 //! at something: then it waits for those; or its parent goes on without it: then no other waits for it.
-//! What the recorder started is also looked at between two ticks of the recording. Who works and who idles then shows since the tick before the
-//! last one: a moment is too short for that. The CPU time and the names of its threads are known then, so they are rows of `thread`, without
-//! the source of that name.
+//! Processes that the recorder started are also looked at between two ticks of the recording. Who works and who idles
+//! then shows since the tick before the last one: a moment is too short for that. CPU time and names of their threads
+//! are known then, so they are rows of `thread`, without the source of that name.
 
 mod polled;
 
@@ -116,12 +116,12 @@ struct KnownProcess {
     ours: bool,
     /// Whether its main thread, when last looked at, may have waited for another process of ours.
     follows: bool,
-    /// What each thread had run at the last tick, and at the one before.
+    /// Scheduler statistics of each thread at the last tick, and at the one before.
     ran: Ran,
     before: Ran,
 }
 
-/// What each thread of a process had run at a moment: at none where it is not known.
+/// Scheduler statistics of each thread of a process at a moment: at none where it is not known.
 #[derive(Default)]
 struct Ran {
     at_s: f64,
@@ -245,7 +245,7 @@ impl Waits {
         let ours = *own == Some(stat.ppid) || known.get(&stat.ppid).is_some_and(|parent| parent.ours);
         match known.get_mut(&pid).filter(|known| known.stat.start == stat.start) {
             Some(known) => {
-                // What was started by ours stays ours when its parent has ended.
+                // A process that ours started stays ours when its parent has ended.
                 (known.clock_ns, known.stat, known.ours) = (clock_ns, stat, known.ours || ours);
                 if *known.comm != *comm {
                     known.comm = comm.into();
@@ -402,7 +402,7 @@ fn runs(stat: &[u8]) -> bool {
     stat.rsplit(|byte| *byte == b')').next().is_some_and(|rest| rest.trim_ascii_start().starts_with(b"R"))
 }
 
-/// What a thread waits for, and the function, put into `name`; None when it has ended.
+/// The wait of a thread, and the function, put into `name`; None when it has ended.
 fn waits_for<'a>(reader: &mut Reader, pid: u32, tid: u32, name: &'a mut String) -> Option<(Wait, &'a str)> {
     let function = std::str::from_utf8(reader.file(pid, Some(tid), "wchan")?.trim_ascii()).unwrap_or_default();
     // The compiler's copies of a function are the function.

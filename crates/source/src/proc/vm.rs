@@ -116,7 +116,7 @@ mod tests {
     use super::SOURCE;
     use crate::testing::{Machine, Observed, near, observe};
 
-    /// What a collector sees between two contents of /proc/vmstat, 2 seconds apart.
+    /// Rows of a collector between two contents of /proc/vmstat, 2 seconds apart.
     fn between(before: &str, after: &str) -> Observed {
         let machine = Machine::new();
         machine.put("/proc/vmstat", before);

@@ -22,7 +22,7 @@ pub struct Found {
 /// The files below `at`, which people call `name`, or `at` itself when it is a file. Links are followed
 /// where `follow` allows it for a path below the folder (`pg_tblspc/16384`), and nowhere else.
 ///
-/// What goes away meanwhile or cannot be read is left out and counted in the second result.
+/// Files that go away meanwhile or cannot be read are left out and counted in the second result.
 pub fn files(at: &Path, name: &Path, follow: &dyn Fn(&Path) -> bool) -> (Vec<Found>, usize) {
     let mut walk = Walk { found: Vec::new(), seen: FxHashSet::default(), unread: 0, follow };
     walk.visit(at, name, Path::new(""));

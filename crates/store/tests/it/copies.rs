@@ -54,7 +54,7 @@ impl Mirrored {
         [0, 1].map(|at: usize| (status.copies[at].cksum, status.copies[at].repaired))
     }
 
-    /// What a store answers about all its runs.
+    /// A store's answers about all its runs.
     fn answer(&self, store: &Store) -> Result<String, String> {
         let one = |id: &RunId| {
             let entry = store.run(id)?;

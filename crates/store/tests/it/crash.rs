@@ -1,4 +1,4 @@
-//! What a dead recorder leaves is sealed: every whole tick, once, and never half.
+//! A dead recorder's recording is sealed: every whole tick, once, and never half.
 
 use std::path::{Path, PathBuf};
 

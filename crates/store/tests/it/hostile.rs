@@ -120,7 +120,7 @@ fn pipes_in_place_of_files_hold_nothing_up() {
     });
     in_place("questions/q.sql", &|| says(|| store.question_text("q")));
     in_place("locks/changes", &|| says(|| store.set_labels(&id, &named("x"))));
-    // What a dead recorder left, or somebody who wants to look like one.
+    // A recording of a dead recorder, or of one who wants to look like one.
     let open = store.path().join("open").join("20261121T143553-x-k3f9");
     fs::create_dir(&open).unwrap();
     fs::write(open.join("lock"), "").unwrap();

@@ -1,4 +1,4 @@
-//! What is kept is compared before it is believed: a flipped bit gives an error, a repair or the same answer, wherever
+//! A stored file is compared before it is believed: a flipped bit gives an error, a repair or the same answer, wherever
 //! in a store it is; and changes made at the same time are all kept.
 
 use std::{

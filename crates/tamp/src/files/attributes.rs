@@ -14,7 +14,7 @@ const LONGEST: usize = 64 << 10;
 const RIGHTS: &str = "system.posix_acl_access";
 /// Attributes of the kernel about the old content; wrong for the new one.
 const OF_CONTENT: [&str; 2] = ["security.ima", "security.evm"];
-/// What the kernel gives new files itself, and lets few change.
+/// The attribute that the kernel gives new files itself, and lets few change.
 const GIVEN: &str = "security.selinux";
 
 /// Copies those of `from` to `to`, as far as they may be read and given, and returns the names of the others. What gives

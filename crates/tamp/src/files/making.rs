@@ -72,7 +72,7 @@ impl Making {
     pub fn begin(path: &Path, mode: u32) -> io::Result<(Making, File)> {
         let name = name_of(path)?;
         for n in 0..TRIES {
-            // What is left of an earlier one; one after the other, as most have none.
+            // Leftovers of an earlier one; one after the other, as most have none.
             if !remove_leftover(&hidden_name(path, name, n)) {
                 break;
             }

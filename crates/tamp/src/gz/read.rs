@@ -22,7 +22,7 @@ pub(crate) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// What is known of the members so far.
+/// State of the members so far.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     promised: bool,

@@ -11,7 +11,7 @@ use crate::{
     zst::{long, word},
 };
 
-/// What a block of a legacy frame decodes to at most.
+/// Maximum decoded bytes of a block of a legacy frame.
 const LEGACY_BLOCK: usize = 8 << 20;
 /// How far back a block may refer to blocks before it.
 const HISTORY: usize = 64 << 10;

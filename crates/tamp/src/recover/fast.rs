@@ -1,4 +1,4 @@
-//! What is undamaged, decoded by all threads: parts are passed on until the first that is not whole, or that cannot be
+//! Undamaged data, decoded by all threads: parts are passed on until the first that is not whole, or that cannot be
 //! separated from its neighbours without decoding them. There one thread looks closer, and what it finds is the same as
 //! if it had come all the way alone.
 

@@ -14,7 +14,7 @@ use super::{
     window::{HEAD, begins, begun},
 };
 
-/// What is at a place.
+/// The content at an offset.
 pub(super) enum Next {
     /// Something whole, or reported completely.
     Good {

@@ -4,7 +4,7 @@
 //! next frame, or the next LZ4 block with a right checksum, is looked for. Lost contents whose length is known become
 //! zeros, so that what follows keeps its position.
 //!
-//! What is undamaged is decoded by all threads; each place where that ends is looked at by one ([`fast`]).
+//! Undamaged data is decoded by all threads; each place where that ends is looked at by one ([`fast`]).
 
 mod fast;
 mod frames;

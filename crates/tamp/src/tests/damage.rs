@@ -56,7 +56,7 @@ fn every_corruption_of_one_byte_is_detected_or_harmless() {
     }
 }
 
-/// What `--recover` makes of a file with these bytes, with so many threads; `None` if it finds nothing.
+/// The result of `--recover` for a file with these bytes, with so many threads; `None` if it finds nothing.
 fn recovered_by(threads: usize, made: &[u8]) -> (Vec<u8>, Option<Vec<Lost>>) {
     let (_directory, file) = in_file(made);
     let (output, memory) = Output::memory();
@@ -70,7 +70,7 @@ fn recovered(made: &[u8]) -> (Vec<u8>, Vec<Lost>) {
     (bytes, lost.expect("recovers"))
 }
 
-/// What happens to files.
+/// Damage to a file.
 #[derive(Clone, Debug)]
 enum Blow {
     Flip(usize, u8),

@@ -27,7 +27,7 @@ pub(crate) fn pack_from(input: Input, options: &Compress) -> Vec<u8> {
     memory.take()
 }
 
-/// What was written, and how it ended.
+/// The decompressed bytes, and the outcome.
 pub(crate) fn unpack(data: &[u8], options: &Decompress) -> (Vec<u8>, Result<(), Error>) {
     unpack_from(Input::stream(Cursor::new(data.to_vec())), options)
 }

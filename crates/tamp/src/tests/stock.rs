@@ -1,4 +1,4 @@
-//! What we write the stock tools read, and the other way round. Missing tools are reported.
+//! The stock tools read our output, and the other way round. Missing tools are reported.
 
 use std::{
     io::{Cursor, Write as _},

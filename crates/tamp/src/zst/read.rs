@@ -16,7 +16,7 @@ use crate::{
     job::{Job, Task},
 };
 
-/// What is known of the frames since the last trailer.
+/// State of the frames since the last trailer.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     frames: u64,

@@ -83,7 +83,7 @@ impl InOrder for Serial {
 }
 
 impl Serial {
-    /// What was decoded before the input ended is handed on, and then it is an error.
+    /// Hands on contents that were decoded before the input ended; then it is an error.
     fn cut_off(&mut self, reader: &Reader, job: &mut Job, filled: usize) -> Result<bool, Error> {
         if filled == 0 {
             return Err(Error::Truncated { at: reader.offset(), what: "a frame is not whole" });

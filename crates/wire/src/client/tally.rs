@@ -1,4 +1,4 @@
-//! What a connection did, counted where it is done: who watches a server leaves out by it what he does there himself.
+//! Work of a connection, counted where it is done: who watches a server leaves out by it the work he causes there.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

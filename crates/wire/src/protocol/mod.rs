@@ -17,7 +17,7 @@ use crate::login::Login;
 
 /// The longest message that is taken from a server. Rows of loads are short; a longer one is a broken stream.
 pub const LONGEST_MESSAGE: usize = 64 << 20;
-/// What a server may say until a login is done. Greetings, challenges and settings take a few hundred bytes.
+/// The most bytes that a server may send until a login is done. Greetings, challenges and settings take a few hundred.
 pub(crate) const LONGEST_LOGIN: usize = 256 << 10;
 /// How often a server may ask for something during a login. SCRAM takes four messages, a switch of MySQL's plugin as many.
 pub(crate) const MOST_REQUESTS: u32 = 10;
@@ -87,12 +87,12 @@ pub enum WireError {
     /// The server refused, or closed the session.
     #[error("{0}")]
     Server(Box<ServerError>),
-    /// What came is not of the protocol.
+    /// The server sent something that is not of the protocol.
     #[error("what the server sent is not {dialect}'s protocol: {what}")]
     Protocol {
         /// Which protocol.
         dialect: Dialect,
-        /// What was wrong.
+        /// The violation.
         what: String,
     },
     /// The login cannot be done as the server wants it.
@@ -135,7 +135,7 @@ pub enum Event<'a> {
     More,
     /// Nothing that a caller needs to know.
     Nothing,
-    /// What was written is to be sent as it is, and then TLS begins.
+    /// The output is to be sent as it is, and then TLS begins.
     StartTls,
     /// The login wants to know what binds it to the TLS connection: [`Session::bind`], and the same bytes again.
     Binding,
@@ -392,7 +392,7 @@ pub(crate) fn refusal_text(text: &[u8]) -> String {
     String::from_utf8_lossy(&text[..text.len().min(LONGEST_REFUSAL)]).into_owned()
 }
 
-/// What a server calls its version, as far as it is kept.
+/// The version that a server reports, as far as it is kept.
 pub(crate) fn version(text: &[u8]) -> Box<str> {
     String::from_utf8_lossy(&text[..text.len().min(LONGEST_VERSION)]).into()
 }

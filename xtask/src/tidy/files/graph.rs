@@ -10,7 +10,7 @@ type Module = Vec<String>;
 /// An item by the file that defines it, and its name.
 type Item = (usize, String);
 
-/// What names say of a path.
+/// Keywords before the name of an item that a file defines.
 const KEYWORDS: [&str; 10] =
     ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules!", "mod"];
 
@@ -208,7 +208,7 @@ impl Known<'_> {
         items.filter(|(other, _)| *other != at).collect()
     }
 
-    /// What a path from the root names, where a file of this crate defines it; through re-exports.
+    /// The item that a path from the root names, where a file of this crate defines it; through re-exports.
     fn item(&self, path: &[String], seen: &mut Vec<Vec<String>>) -> Option<Item> {
         if seen.iter().any(|before| before == path) {
             return None;
@@ -232,7 +232,7 @@ impl Known<'_> {
                 return Some(item);
             }
         }
-        // What a macro defines is written nowhere.
+        // An item that a macro defines is written nowhere.
         Some((at, name.clone()))
     }
 }

@@ -113,7 +113,7 @@ fn item_length(text: &str) -> usize {
 pub struct Use {
     /// Its path, which ends with `*` for all names.
     pub path: Vec<String>,
-    /// What it is called here.
+    /// Its name here.
     pub name: String,
     /// Whether others may use it from here.
     pub is_public: bool,

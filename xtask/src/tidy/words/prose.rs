@@ -9,7 +9,7 @@ pub struct Word {
     pub line: usize,
 }
 
-/// What reads the words of a file, None for files that hold none.
+/// The function that reads the words of a file, None for files that hold none.
 pub fn reader(path: &str) -> Option<fn(&str) -> Vec<Word>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.') {

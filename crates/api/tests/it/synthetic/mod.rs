@@ -6,7 +6,7 @@ use fenxi_model::{
 };
 use fenxi_store::{Begin, End, Store, StoreError};
 
-/// What to make up.
+/// Description of a run to generate.
 pub struct Made<'a> {
     /// The run's name.
     pub name: &'a str,

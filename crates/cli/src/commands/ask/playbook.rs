@@ -16,7 +16,7 @@ const ROWS: usize = 10;
 pub struct Asking<'a> {
     /// Where questions are.
     pub store: &'a Store,
-    /// What answers.
+    /// The engine that answers.
     pub engine: &'a Engine,
     /// The runs.
     pub scope: &'a Scope,

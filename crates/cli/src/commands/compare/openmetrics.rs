@@ -24,7 +24,7 @@ pub fn of(all: &[SideBySide<'_>], args: &CompareArgs) -> String {
     families.text()
 }
 
-/// What a gauge is.
+/// Name and meaning of a gauge.
 struct Gauge {
     name: &'static str,
     help: &'static str,

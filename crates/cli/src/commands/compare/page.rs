@@ -22,7 +22,7 @@ pub struct Page {
     pub per: bool,
     /// Columns of the terminal, where there is one.
     pub width: Option<usize>,
-    /// What had no room there.
+    /// Columns that had no room there.
     pub left_out: BTreeSet<String>,
     /// The text.
     pub out: String,
@@ -41,7 +41,7 @@ impl Page {
         let width = self.width.filter(|width| !self.markdown && text.chars().count() > *width);
         match width {
             None => self.out.push_str(text),
-            // What follows is indented below its first line.
+            // Continuation lines are indented below the first line.
             Some(width) => self.out.push_str(&print::wrapped(text, width.saturating_sub(2)).join("\n  ")),
         }
         self.out.push('\n');
@@ -52,7 +52,7 @@ impl Page {
         self.line(&format!("\n{mark}{text}"));
     }
 
-    /// What it comes to.
+    /// The headline.
     pub fn headline(&mut self, found: &SideBySide<'_>) {
         let Some(headline) = &found.headline else { return };
         let mark = if self.markdown { "**" } else { "" };
@@ -101,7 +101,7 @@ impl Page {
         }
     }
 
-    /// What the comparison found.
+    /// The findings of the comparison.
     pub fn body(&mut self, comparison: Comparison, split: Option<&Split>) {
         if let Some(insufficient) = &comparison.insufficient {
             self.line(&format!("{insufficient}; listed are metrics whose ranges do not overlap"));
@@ -202,7 +202,7 @@ impl Page {
             self.line("```diff");
         }
         for line in &fact.lines {
-            // What is equal is marked as in other programs' differences, which Markdown colours.
+            // Equal lines are marked as in other programs' differences, which Markdown colours.
             let sign = sign_of(line.op).replace('=', " ");
             self.line(&format!("{indent}{sign} {}", print::visible(&line.text)));
         }

@@ -33,7 +33,7 @@ impl Values {
         Values { store: None }
     }
 
-    /// What an argument can be that begins as `typed` does. Of a list, the last item is completed.
+    /// Values of an argument that begin as `typed` does. Of a list, the last item is completed.
     pub fn matching(&mut self, arg: &Arg, typed: &str) -> Vec<Candidate> {
         let possible = arg.get_possible_values();
         if !possible.is_empty() {
@@ -139,7 +139,7 @@ fn metrics() -> Vec<Candidate> {
 /// Those with `head` before them that begin as `typed` does.
 fn beginning(all: Vec<Candidate>, head: &str, typed: &str) -> Vec<Candidate> {
     let whole = all.into_iter().map(|(word, about)| (format!("{head}{word}"), about));
-    // What would need quotes is left out: shells quote each in their own way.
+    // Words that would need quotes are left out: shells quote each in their own way.
     whole
         .filter(|(word, _)| {
             word.starts_with(typed) && !word.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c))

@@ -66,7 +66,7 @@ enum Form {
 }
 
 impl Form {
-    /// What the form may hold of hidden characters.
+    /// Handling of hidden characters in the form.
     fn of_output(self) -> print::Form {
         match self {
             Form::Text | Form::Markdown => print::Form::Text,

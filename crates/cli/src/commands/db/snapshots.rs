@@ -15,7 +15,7 @@ use crate::{machine::hostname, options::RunLabels, stores};
 
 /// The file in which answers are kept.
 const ANSWERS: &str = "answers.jsonl";
-/// What an input is called that is a snapshot.
+/// Format name of an input that is a snapshot.
 const FORMAT: &str = "fenxi-db-snapshot";
 /// How much answers are compressed.
 const LEVEL: i32 = 9;
@@ -69,7 +69,7 @@ pub struct Interval {
     pub run: RunId,
     /// Its length.
     pub seconds: f64,
-    /// What makes some of its figures unknown.
+    /// Reasons why some of its figures are unknown.
     pub warnings: Vec<String>,
     /// Whether it was made now.
     pub is_new: bool,
@@ -130,7 +130,7 @@ fn between(store: &Store, all: &[Summary], first: &Head, second: &Head) -> Vec<H
     all.iter().filter(is_between).filter_map(|summary| read_head(store, &summary.id).ok()).collect()
 }
 
-/// What is kept of a snapshot, as text.
+/// Kept answers of a snapshot, as text.
 fn open(store: &Store, id: &RunId) -> anyhow::Result<impl Read> {
     let entry = store.run(id)?;
     let input = entry.manifest.inputs.iter().find(|input| input.format.as_deref() == Some(FORMAT));

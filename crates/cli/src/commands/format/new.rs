@@ -56,7 +56,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<ExitCode> {
     match output {
         Some(path) => {
             use std::io::Write;
-            // What somebody has worked on is not replaced by a draft.
+            // A file that was worked on is not replaced by a draft.
             let mut file = fs_err::OpenOptions::new().write(true).create_new(true).open(path)?;
             file.write_all(draft.toml.as_bytes())?;
         }

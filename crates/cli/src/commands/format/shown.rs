@@ -15,9 +15,9 @@ const UNREAD: usize = 30;
 /// Rows of one line that are shown.
 const ROWS: usize = 8;
 
-/// What is shown.
+/// The result of a trial, to be shown.
 pub struct Reading<'a> {
-    /// What became of the text.
+    /// How the text was read.
     pub account: &'a Account,
     /// The format that was tried.
     pub format: &'static str,
@@ -50,7 +50,7 @@ impl Reading<'_> {
         print::listing(&["line", "text", "read by", "gives"], &[0], &[], &rows)
     }
 
-    /// What lines have in common that are read the same way.
+    /// Common key of lines that are read the same way.
     fn kind(&self, line: &Line) -> String {
         let tables: Vec<&str> = line.rows.iter().map(|row| self.account.rows[*row].table.name).collect();
         let rule = line.rule.as_ref().filter(|rule| !matches!(rule, LineRule::Pair(_)));
@@ -72,7 +72,7 @@ impl Reading<'_> {
         values.for_each(|values| rows.push(cells("", "", "", &values)));
     }
 
-    /// What reads a line: a rule of the description, another format in a text of several, or nothing.
+    /// Reader of a line: a rule of the description, another format in a text of several, or nothing.
     fn read_by(&self, line: &Line) -> String {
         if let Some(rule) = &line.rule {
             return self.rule(rule);

@@ -95,7 +95,7 @@ fn saved(files: &[&Path]) -> Vec<Option<(std::time::SystemTime, u64)>> {
     files.iter().map(of).collect()
 }
 
-/// What is tried, and what `fenxi import` would use.
+/// The format tried, and the one that `fenxi import` would use.
 struct Chosen {
     format: AnyFormat,
     import: Option<&'static str>,
@@ -175,7 +175,7 @@ fn parts_of(chosen: &Chosen) -> BTreeMap<&'static str, Vec<usize>> {
     parts
 }
 
-/// What it comes to: how much was read, and how an import would recognise the file.
+/// The verdict: how much was read, and how an import would recognise the file.
 fn verdict(file: &str, chosen: &Chosen, account: &Account, head: &Head<'_>) -> String {
     let name = chosen.format.name();
     let recognised = match chosen.import {

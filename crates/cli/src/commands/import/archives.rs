@@ -18,7 +18,7 @@ use crate::{options::Global, print};
 pub struct Archived {
     /// Its path, or `-`.
     path: PathBuf,
-    /// What was read of standard input to detect that it is one.
+    /// Bytes read of standard input to detect that it is one.
     begun: Vec<u8>,
 }
 

@@ -44,7 +44,7 @@ const KINDS: &[Kind] = &[
 /// Bytes that are read of what a tool prints: it is held in memory.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What its tool reads in the file at `path`, as an input; None where it is of no such kind.
+/// Output of the tool that reads the file at `path`, as an input; None where it is of no such kind.
 ///
 /// # Errors
 /// When the tool is not here, or cannot read it, or prints more than is held.

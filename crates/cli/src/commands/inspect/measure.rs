@@ -34,7 +34,7 @@ pub struct Level {
     pub buffer: usize,
 }
 
-/// What a level gives.
+/// Latency and bandwidth of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     /// Seconds of a load that depends on the one before.

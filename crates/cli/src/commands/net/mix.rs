@@ -17,7 +17,7 @@ use crate::{
     print, sources, stores, whole,
 };
 
-/// What is recorded of this host.
+/// Sources that are recorded of this host.
 const SOURCES: [&str; 3] = ["net", "tcp", "facts"];
 
 /// Shows a mix, or writes it.

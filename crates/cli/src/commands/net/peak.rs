@@ -226,7 +226,7 @@ fn packets(step: &Step) -> Option<f64> {
     step.client.per_s.map(|[_, received, _, sent]| received + sent)
 }
 
-/// What the load of the mix reached, of the peak.
+/// Share of the peak that the load of the mix reached.
 fn share(peak: &Peak, plan: &Plan) -> Option<f64> {
     Some(plan.messages.seen_per_s? / peak.steps[peak.best].per_s())
 }

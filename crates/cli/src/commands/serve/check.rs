@@ -19,13 +19,13 @@ use crate::{options::Global, print, stores};
 /// Files that each connection needs: its own, and one of the store.
 const FILES_EACH: u64 = 2;
 
-/// What was found, in the order in which it is printed.
+/// Findings, in the order in which they are printed.
 #[derive(Default)]
 struct Found {
     sections: Vec<(&'static str, Vec<(&'static str, Value)>)>,
     /// Why it could not serve.
     problems: Vec<String>,
-    /// What holds less than it could.
+    /// Protections weaker than they could be.
     warnings: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Found {
         self.sections.push(("store", rows));
     }
 
-    /// What confines a worker here: one is started and asked.
+    /// Confinement of a worker here: one is started and asked.
     fn confined(&mut self, store: &Store, args: &ServeArgs, limits: &Limits) -> Vec<String> {
         let options = Options { backend: args.engine.backend(), ..limits.one_engine(true) };
         let confined = Engine::open(store, &options).and_then(|engine| engine.confined());

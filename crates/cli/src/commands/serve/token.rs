@@ -202,7 +202,7 @@ fn has_tokens(text: &str) -> bool {
     text.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
-/// What a token may do, in words.
+/// Permissions of a token, in words.
 fn may(token: &Token) -> String {
     match &token.projects {
         None => format!("{} of all projects", token.role),

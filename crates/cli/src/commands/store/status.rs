@@ -73,7 +73,7 @@ fn follow(store: &Store, mut seen: u64) -> anyhow::Result<()> {
     }
 }
 
-/// What is wrong with a store, in order of weight.
+/// State of a store, in order of weight.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Online,

@@ -1,4 +1,4 @@
-//! What fio measures of a device or a file: random requests of some sizes, alone and many at once.
+//! Measurements of a device or a file by fio: random requests of some sizes, alone and many at once.
 
 use std::{io, os::unix::fs::FileTypeExt, path::Path, process::Command};
 
@@ -30,7 +30,7 @@ pub fn disk(path: &Path, writes: bool, many: u32) -> anyhow::Result<Disk> {
         bail!("{} has {} MiB; measure at least 64", path.display(), bytes >> 20);
     }
     if writes && kind.is_block_device() {
-        // What is mounted, or part of something that is, is held by the kernel.
+        // A device that is mounted, or part of one that is, is held by the kernel.
         let exclusive = OFlags::WRONLY | OFlags::EXCL | OFlags::CLOEXEC;
         let free = rustix::fs::open(path, exclusive, Mode::empty());
         drop(free.with_context(|| format!("{} is in use: nothing is written to it", path.display()))?);
@@ -78,7 +78,7 @@ fn fio(path: &Path, pattern: &str, many: u32) -> Command {
 
 /// Points of fio's report, of jobs in pairs: alone, and many at once.
 fn read(report: &str, op: &str) -> anyhow::Result<Vec<Point>> {
-    // What fio warns of comes before the report, on the same stream.
+    // Warnings of fio come before the report, on the same stream.
     let json = report.find('{').map_or("", |begin| &report[begin..]);
     let report: Value = serde_json::from_str(json)?;
     let jobs = report["jobs"].as_array().context("no `jobs`")?;

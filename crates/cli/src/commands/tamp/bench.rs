@@ -90,7 +90,7 @@ impl Way {
     }
 }
 
-/// What one round of one way took.
+/// Size and times of one round of one way.
 #[derive(Clone, Copy)]
 struct Took {
     compressed: u64,

@@ -19,7 +19,7 @@ use crate::{
     stop::Stop,
 };
 
-/// What is needed for each file.
+/// Context needed for each file.
 pub(super) struct Job<'a> {
     pub global: &'a Global,
     pub args: &'a TampArgs,
@@ -48,7 +48,7 @@ pub(super) fn run(global: &Global, args: &TampArgs) -> anyhow::Result<ExitCode> 
             one::file(&work, &path)
         };
         if let Err(error) = done {
-            // What is left of a pipe is not wanted by anybody.
+            // The rest of a pipe is no longer wanted.
             if print::has_failed() || work.stop.get().is_some_and(Stop::asked) {
                 return Err(error);
             }

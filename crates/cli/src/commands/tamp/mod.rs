@@ -245,7 +245,7 @@ pub fn run(global: &Global, args: &TampArgs) -> anyhow::Result<ExitCode> {
     files::run(global, args)
 }
 
-/// What cannot be asked for.
+/// The first fault of the arguments, if any.
 fn wrong(args: &TampArgs) -> Option<&'static str> {
     let several = args.files.len() > 1 || args.place.recursive;
     match args {

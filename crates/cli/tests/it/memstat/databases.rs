@@ -152,7 +152,7 @@ fn mariadb_is_cached_twice_unless_it_goes_around_the_page_cache() {
     assert!(number(&group, "pool_mapped_bytes") >= number(&group, "pool_bytes"), "{group}");
     let files = rows(&fenxi, "file_cache", &[&argument]);
     let table = files.iter().find(|row| row["path"].as_str().unwrap().ends_with("shop/t.ibd")).unwrap();
-    // What was written through the page cache is there, but for what the kernel dropped meanwhile.
+    // Pages written through the page cache are there, but for those that the kernel dropped meanwhile.
     assert!(number(table, "cached_bytes") >= 500_000.0 && number(table, "buffered_opens") >= 1.0, "{table}");
     drop(running);
 

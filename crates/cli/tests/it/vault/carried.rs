@@ -1,5 +1,5 @@
-//! What a run brings with it is a stranger's: its questions may be asked, of it alone, and can do no more than any
-//! statement; they can be switched off.
+//! Content that a run brings with it is a stranger's: its questions may be asked, of it alone, and can do no more than
+//! any statement; they can be switched off.
 
 use super::{
     Vault, knows,

@@ -68,7 +68,7 @@ fn own_questions_findings_and_reports_write_nothing() {
             let header = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- says: x\n";
             fs_err::write(&rule, format!("{header}{sql}\n")).unwrap();
             let before = vault.before(NAME);
-            // What begins with `--` is of the header, whatever ends its line: then `SELECT 1` is left.
+            // A line that begins with `--` is of the header, whatever ends it: then `SELECT 1` is left.
             match sql.starts_with("--") {
                 true => assert!(vault.fenxi(&["ask", "mine"]).status.success()),
                 false => drop(vault.fails(&["--quiet", "ask", "mine"])),

@@ -1,4 +1,4 @@
-//! What would end the server, hold it for good, or take the machine's memory, is one request that fails.
+//! A request that would end the server, hold it for good, or take the machine's memory fails alone.
 
 use std::time::{Duration, Instant};
 
@@ -161,7 +161,7 @@ fn memory_of_the_server_and_all_it_started_stays_within_its_limit() {
         }
     }
     assert!(over.is_empty(), "{}", over.join("\n"));
-    // What was taken is given back.
+    // Memory that was taken is given back.
     knows(&served);
     std::thread::sleep(Duration::from_millis(300));
     memory.most();

@@ -5,7 +5,7 @@ use super::{Vault, knows, made_up::OTHER, served::SECRET, tells_nothing};
 #[test]
 fn nothing_outside_the_store_is_read() {
     let vault = Vault::new();
-    // What is read does not depend on what may be changed.
+    // Read access does not depend on what may be changed.
     for (name, served) in [("read-only", vault.serve("read-only", &["--read-only"]))] {
         let secret = vault.place(name).folder.join("secret");
         let paths = [secret.to_str().unwrap(), "/etc/passwd", "/proc/self/environ", "/proc/self/maps", "/dev/fd/3"];

@@ -1,5 +1,5 @@
-//! What does not fit into memory goes to disk, where no other user of the machine can read or foretell it, and is gone
-//! afterwards, also when the server was killed.
+//! Data that does not fit into memory goes to disk, where no other user of the machine can read or foretell it, and is
+//! gone afterwards, also when the server was killed.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ fn server(vault: &Vault) -> Served {
     vault.serve("spill", &["--memory", &format!("{}MB", 128 * engines), "--time-limit", "60s"])
 }
 
-/// What is in a temporary folder: the mode of each entry, and whether it holds something besides its owner's lock.
+/// Entries of a temporary folder: the mode of each, and whether it holds something besides its owner's lock.
 fn look(temp: &Path, seen: &mut BTreeMap<OsString, (u32, bool)>) {
     for entry in fs_err::read_dir(temp).into_iter().flatten().flatten() {
         let Ok(meta) = fs_err::symlink_metadata(entry.path()) else { continue };
@@ -105,7 +105,7 @@ fn what_a_killed_server_had_spilled_is_removed_by_the_next() {
         served.kill().unwrap();
         children
     });
-    // What it had started ends with it, however it was killed. Threads may hold files for a while after the first has ended.
+    // Processes it started end with it, however it was killed. Threads may hold files longer than the first of them.
     let begun = Instant::now();
     let threads = |pid: &i32| fs_err::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     // A process gives its memory back first, which takes long when it is much, and its files behind that.

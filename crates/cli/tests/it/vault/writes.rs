@@ -106,7 +106,7 @@ fn no_statement_that_writes_is_taken_and_none_changes_a_file() {
         let before = vault.before(name);
         for statement in writing(&vault.path().to_string_lossy(), &run.to_string_lossy()) {
             refused(&served.sql(&statement, None), &statement);
-            // What was set would be written at the end of the next statement.
+            // A profiling output that was set would be written at the end of the next statement.
             assert_eq!(served.sql("SELECT 1 AS a", None).value(), 1, "after {statement}");
             vault.unchanged(&before, name, &statement);
         }
@@ -175,7 +175,7 @@ fn smuggled(create: &str) -> Vec<String> {
     all
 }
 
-/// What would lie to the next client.
+/// Objects that would lie to the next client.
 const CREATES: [&str; 5] = [
     "CREATE OR REPLACE MACRO wmean(x, dt) AS 42.0",
     "CREATE OR REPLACE VIEW cpu AS SELECT '@' AS run, NULL::INT AS cpu, 99.9 AS usr, 1.0 AS dt",

@@ -39,7 +39,7 @@ fn told(proxy: &Proxy, next: &[Fate], always: Fate, told: &mut Told) {
 fn a_connection_that_is_cut_at_any_byte_costs_nothing_once_the_session_stands() {
     let server = Server::start(Manner::default(), None);
     let proxy = Proxy::new(server.port);
-    // What it takes to begin, and all of it.
+    // Bytes that it takes to begin, and all of them.
     let session = open(proxy.port).unwrap();
     let begun = proxy.bytes();
     drop(session);

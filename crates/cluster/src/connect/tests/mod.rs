@@ -26,7 +26,7 @@ fn ask(session: &mut Session, mut each: impl FnMut(&[i64])) -> Result<Vec<i64>, 
     Ok(values)
 }
 
-/// What the server answers, whole.
+/// The server's answer, whole.
 fn all() -> Vec<i64> {
     (0..(server::BATCHES * server::ROWS) as i64).collect()
 }

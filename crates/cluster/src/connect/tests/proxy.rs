@@ -1,4 +1,4 @@
-//! What a network does to connections: a proxy that cuts them, or lets them fall silent, after so many bytes.
+//! Faults of a network: a proxy that cuts connections, or lets them fall silent, after so many bytes.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-/// What becomes of a connection.
+/// Fate of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     /// It is up.
@@ -34,7 +34,7 @@ pub struct Proxy {
 struct Shared {
     server: AtomicU16,
     fates: Mutex<VecDeque<Fate>>,
-    /// What becomes of connections behind those.
+    /// Fate of connections behind those.
     always: Mutex<Fate>,
     live: Mutex<Vec<TcpStream>>,
     /// Bytes of the server, and of the client.
@@ -67,7 +67,7 @@ impl Proxy {
         Proxy { port, shared }
     }
 
-    /// What becomes of the next connections, one by one; of those after them `always`.
+    /// Sets the fates of the next connections, one by one; of those after them `always`.
     pub fn fates(&self, next: &[Fate], always: Fate) {
         *self.shared.fates.lock().unwrap() = next.iter().copied().collect();
         *self.shared.always.lock().unwrap() = always;

@@ -98,7 +98,7 @@ impl Server {
         self.state.lock().manner.token = Some(token);
     }
 
-    /// What it was asked for since the last time.
+    /// Methods that it was asked for since the last time.
     pub fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().calls)
     }
@@ -117,7 +117,7 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<Shar
     }
 }
 
-/// What a call brings: messages and whether more would follow, or a status with its words.
+/// Result of a call: messages and whether more would follow, or a status with its words.
 type Outcome = Result<(Vec<Vec<u8>>, bool), (u32, String)>;
 
 async fn call(request: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>, shared: Arc<Shared>) -> Option<()> {

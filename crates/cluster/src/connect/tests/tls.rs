@@ -73,7 +73,7 @@ fn a_server_is_known_by_its_certificate_and_a_client_by_its_token() {
     said(format!("127.0.0.1:{port}/;use_ssl=true{token}"), &["cannot be reached"]);
     said(with("127.0.0.1", &file("nothing.pem"), &token), &["cannot be reached", "nothing.pem"]);
     said(with("127.0.0.1", &ours, ""), &["cannot be reached", "refuses who asks", "unknown"]);
-    // What the server repeats of it is left out.
+    // The server's echo of the token is left out.
     said(with("127.0.0.1", &ours, ";token=wr0ng-t0ken"), &["refuses who asks: Invalid token Bearer …"]);
     said(with("127.0.0.1", &ours, ";x-key=team-key"), &["refuses who asks"]);
     said(format!("127.0.0.1:{port}"), &["wants TLS (`use_ssl=true`)"]);

@@ -1,6 +1,6 @@
 //! One look at the processes of a server, in its shared memory.
 //!
-//! What a process waits for, its state and the other fields are read within a microsecond, what it waits for once before and once
+//! Wait event, state and other fields of a process are read within a microsecond, the wait event once before and once
 //! after the rest: a session that moved on meanwhile is read again. Otherwise work would be seen as a wait for the client,
 //! and the other way round.
 
@@ -20,7 +20,7 @@ use super::{
 const MOST: u32 = 100_000;
 /// How often a process that moves on is read again.
 const TRIES: u32 = 3;
-/// What is read of each: the event, the status, the event, the count of changes.
+/// Bytes read of each process: the event, the status, the event, the count of changes.
 const STEP: usize = 4 + status::LENGTH + 4 + 4;
 const AFTER: usize = 4 + status::LENGTH;
 
@@ -35,7 +35,7 @@ pub enum MemoryError {
         /// Why.
         source: io::Error,
     },
-    /// What is there is not what was expected.
+    /// The memory holds other content than expected.
     #[error("{0}")]
     Unknown(String),
 }
@@ -320,12 +320,12 @@ impl Image {
     }
 }
 
-/// What comes before the first NUL.
+/// The bytes before the first NUL; all of them without one.
 fn ended(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())]
 }
 
-/// What a status holds.
+/// The process that a status describes.
 fn backend(of: &[u8]) -> Backend {
     let time = |at| u64_at(of, at).cast_signed();
     Backend {

@@ -261,7 +261,7 @@ fn known(word: u32, name: &str) -> &str {
     if word != 0 && name.is_empty() { "?" } else { name }
 }
 
-/// What needs no name.
+/// Fills in the fields that need no name.
 fn fill(session: &mut Session, backend: &Backend, now_us: i64) {
     let doing = Doing {
         kind: &session.kind,

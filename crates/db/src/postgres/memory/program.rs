@@ -41,7 +41,7 @@ pub enum ProgramError {
     Unknown {
         /// The process.
         pid: u32,
-        /// What is missing.
+        /// Reason, such as the missing part.
         why: String,
     },
 }
@@ -105,7 +105,7 @@ impl Program {
     }
 }
 
-/// What a program has before its version.
+/// Text in a program before its version.
 const SAYS: &[u8] = b"postgres (PostgreSQL) ";
 
 /// The major version that a program reports, as with `--version`.

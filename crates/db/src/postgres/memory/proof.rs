@@ -16,14 +16,14 @@ use crate::{client::Client, postgres::MARK};
 /// How long our own session may take to wait again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What is asked, each as text that can be compared.
+/// The columns that are asked for, each as text that can be compared.
 const ASKED: &str = "pid, backend_type, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), \
     coalesce(datid, 0), coalesce(usesysid, 0), coalesce(query_id, 0), \
     coalesce((extract(epoch FROM query_start - '2000-01-01 00:00:00+00') * 1000000)::int8, 0), \
     coalesce((extract(epoch FROM backend_start - '2000-01-01 00:00:00+00') * 1000000)::int8, 0), \
     application_name, pid = pg_backend_pid() FROM pg_stat_get_activity(NULL) WHERE pid IS NOT NULL ORDER BY pid LIMIT 1000";
 
-/// What the server reported of a session.
+/// A session as the server reported it.
 struct Said {
     kind: String,
     state: String,
@@ -98,7 +98,7 @@ pub fn prove(image: &mut Image, events: &mut Events, client: &mut Client) -> Res
     Ok(())
 }
 
-/// What all processes do when our own session has come to wait for its next statement.
+/// State of all processes once our own session waits for its next statement, or after [`PATIENCE`].
 fn waiting(image: &mut Image, said: &FxHashMap<u32, Said>) -> Result<Vec<Backend>, MemoryError> {
     let own = said.iter().find(|(_, said)| said.is_own).map(|(pid, _)| *pid);
     let until = Instant::now() + PATIENCE;

@@ -23,7 +23,7 @@ struct Event {
     share: Option<f64>,
 }
 
-/// What the columns of a list of top events are, by its header's words alone.
+/// Columns of a list of top events, by its header's words alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Top {
     mean: bool,

@@ -93,7 +93,7 @@ enum Section {
     Other,
 }
 
-/// What is known of the report.
+/// Known facts and figures of the report.
 #[derive(Debug, Default)]
 struct Report {
     begin: Option<Micros>,
@@ -107,7 +107,7 @@ struct Report {
     profile: Vec<(String, f64)>,
     /// The part of transactions that were rolled back, in percent.
     rollback_share: Option<f64>,
-    /// What the instance counted per second.
+    /// Counts of the instance per second.
     user_commits: Option<f64>,
     user_rollbacks: Option<f64>,
     /// The header's facts on the database and its host, which it names last.
@@ -121,7 +121,7 @@ struct Reader {
     above: Vec<String>,
     columns: Option<Columns>,
     events: Events,
-    /// What the list of top events shows.
+    /// Columns of the list of top events.
     top: Option<Top>,
     statements: Statements,
     clock: Clock,

@@ -125,7 +125,7 @@ fn percentage(report: &Report, name: &str, values: &[f64], out: &mut Out<'_>) {
     }
 }
 
-/// What the header and the load profile say about the whole database, in one row.
+/// Writes the figures of the header and the load profile about the whole database, in one row.
 pub(super) fn database(report: &Report, out: &mut Out<'_>) {
     let find = |names: &[&str]| report.profile.iter().find(|(n, _)| names.contains(&n.as_str())).map(|(_, v)| *v);
     if report.profile.is_empty() {

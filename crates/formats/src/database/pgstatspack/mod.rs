@@ -47,7 +47,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(named || head.any(|line| has(line, &columns) || has(line, &alone)))
 }
 
-/// What is known of the report so far.
+/// Facts and figures of the report that are known so far.
 #[derive(Debug)]
 struct Report {
     t: Micros,
@@ -56,7 +56,7 @@ struct Report {
     /// The database that was reported on, and its size.
     database: String,
     size: Option<f64>,
-    /// What a statement's time is multiplied with to give milliseconds.
+    /// Factor from a statement's time to milliseconds.
     time_scale: f64,
     tables: Join<db_table::Schema>,
     timed: bool,

@@ -19,7 +19,7 @@ pub(super) enum Section {
     Indexes,
     Statements,
     Settings,
-    /// What follows from other tables of the report.
+    /// Figures that follow from other tables of the report.
     Derived,
     /// Numbers under their column's name, one row or several.
     Other,

@@ -155,7 +155,7 @@ fn pid(rest: &str) -> Option<i64> {
     })
 }
 
-/// What follows one of `names`, up to what separates values.
+/// The text after one of `names`, up to a separator of values.
 fn value<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
     let name = names.iter().find_map(|name| Some(text.find(name)? + name.len()))?;
     let rest = text.get(name..)?;

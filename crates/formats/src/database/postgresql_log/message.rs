@@ -1,4 +1,4 @@
-//! What reports of the server say.
+//! Contents of the server's messages.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const MAX_PLANS: usize = 1 << 12;
 /// The longest text of an event.
 const MAX_EVENT: usize = 2000;
 
-/// What messages of the server about itself begin with, and what kind of event they are.
+/// Beginnings of messages of the server about itself, and the kind of event that they are.
 const KINDS: &[(&str, &str)] = &[
     ("checkpoint ", "checkpoint"),
     ("restartpoint ", "checkpoint"),
@@ -46,7 +46,7 @@ const KINDS: &[(&str, &str)] = &[
     ("AUDIT: ", "audit"),
 ];
 
-/// What becomes of the times of parts of an execution.
+/// Figures for the times of parts of an execution.
 const PARTS: [&str; 3] = ["parse_time", "bind_time", "fetch_time"];
 
 /// Gathers the log's messages.

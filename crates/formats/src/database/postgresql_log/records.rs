@@ -117,7 +117,7 @@ pub(super) fn read_json(input: &mut Input<'_>, times: &mut Times, log: &mut Log,
     }
 }
 
-/// What the columns of `csvlog` call a member.
+/// Name of the column of `csvlog` for a member.
 fn as_csv(member: &str) -> &str {
     match member {
         "timestamp" => "log_time",

@@ -132,14 +132,14 @@ pub(super) fn is_deadlock(message: &str) -> bool {
 
 /// The words of one language that statements are read from.
 struct Language {
-    /// What durations begin with, and their unit.
+    /// Beginnings of durations, and their unit.
     durations: &'static [&'static str],
     ms: &'static str,
     /// The words before a statement.
     statement: &'static str,
     /// The words before the name of a prepared statement, and what it is in English; the longer before the shorter.
     parts: &'static [(&'static str, &'static str)],
-    /// What temporary files begin with.
+    /// Beginning of messages about temporary files.
     temporary: &'static str,
 }
 
@@ -269,12 +269,12 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// What is known of a message.
+/// Result of reading a message.
 #[derive(Debug, PartialEq)]
 pub(super) enum Read {
     /// It is none of those that are known in other languages.
     Same,
-    /// What it is in English.
+    /// The message in English.
     English(String),
     /// It is a duration in words that are not known.
     Unclear,
@@ -367,7 +367,7 @@ pub(super) fn without_quoted(message: &str) -> String {
         }
         text.push_str(&rest[..at]);
         text.push_str("\"?\"");
-        // What is quoted may have quotes in it: the last of them ends it.
+        // Quoted text may have quotes in it: the last of them ends it.
         rest = rest.rfind(ends).filter(|end| *end >= behind).map_or("", |end| {
             let length = rest[end..].chars().next().map_or(0, char::len_utf8);
             &rest[end + length..]

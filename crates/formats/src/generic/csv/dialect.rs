@@ -137,7 +137,7 @@ impl Dialect {
         let numeric = others.filter(|place| is_numeric(cells(*place), self.decimal())).count();
         let has = |name: &str| self.names.iter().any(|known| known.eq_ignore_ascii_case(name));
         let by_name = has("value") && (has("metric") || has("name"));
-        // What names or places somebody is no measurement, and neither are the numbers beside it.
+        // Columns that identify or locate persons are no measurements, nor are the numbers beside them.
         let is_list = self.names.iter().any(|name| LISTED.iter().any(|listed| name.eq_ignore_ascii_case(listed)));
         if time.is_none() && !by_name && (is_list || !self.names_measures()) {
             return false;

@@ -1,4 +1,4 @@
-//! What each column of a Parquet file is.
+//! Role of each column of a Parquet file.
 
 use std::borrow::Cow;
 
@@ -44,7 +44,7 @@ pub struct Columns {
     pub unread: Vec<String>,
 }
 
-/// What a whole number of times is called.
+/// Names of a column of integers that are times.
 const TIMES: [&str; 6] = ["timestamp", "time", "ts", "t", "timestamp_ns", "timestamp_ms"];
 /// Metadata that are no labels.
 const NO_LABELS: [&str; 9] =

@@ -37,7 +37,7 @@ pub static FORMAT: Format = Format {
 const MOST: usize = 1 << 30;
 /// Rows that are unpacked at once.
 const ROWS: usize = 2048;
-/// What the columns of one row group may unpack to.
+/// Largest unpacked size of the columns of one row group, in bytes.
 const MOST_UNPACKED: i64 = 4 << 30;
 
 fn sniff(head: &Head<'_>) -> Sure {
@@ -102,7 +102,7 @@ fn lies_within(column: &ColumnChunkMetaData, length: usize) -> bool {
 /// Sets of labels whose last time is remembered; beyond, all are forgotten, which costs one interval of each.
 const MOST_LABELS: usize = 1 << 18;
 
-/// What is remembered from one row to the next.
+/// State kept from one row to the next.
 #[derive(Default)]
 struct Reader {
     columns: Vec<Column>,

@@ -98,7 +98,7 @@ struct Metric {
     unit: &'static str,
 }
 
-/// What the columns are.
+/// Columns assigned to rows and metrics.
 #[derive(Default)]
 struct Plan {
     groups: Vec<Group>,
@@ -134,7 +134,7 @@ impl Plan {
             Some(known) => {
                 let cell = Cell { column, place: known.place, make: known.make, without: Vec::new() };
                 let group = self.group(path, known.table);
-                // What is measured wins over what is left.
+                // A measured value wins over a complement.
                 match group.cells.iter_mut().find(|other| other.place == cell.place) {
                     Some(other) => {
                         let left =
@@ -236,7 +236,7 @@ impl Cell {
     }
 }
 
-/// What has to be taken away from the time in the kernel: interrupts and deferred procedure calls of the same CPU. None
+/// Columns to subtract from the time in the kernel: interrupts and deferred procedure calls of the same CPU. None
 /// for any other counter, and where the two are not there.
 fn interrupts(path: &Path<'_>, all: &[(usize, Path<'_>)]) -> Option<Vec<usize>> {
     if !path.object.starts_with("Processor") || path.counter != "% Privileged Time" {

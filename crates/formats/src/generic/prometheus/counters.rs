@@ -81,7 +81,7 @@ pub(super) struct Buckets {
     name: String,
     unit: &'static str,
     gauge: bool,
-    /// What was read of the family at hand: by labels and time.
+    /// Buckets read of the family at hand: by labels and time.
     gathered: BTreeMap<(Box<str>, i64), Cumulative>,
     values: usize,
     /// The counts that each histogram had last, by name and labels.

@@ -8,11 +8,11 @@ pub(super) struct Sample<'a> {
     pub(super) value: f64,
     /// As printed: milliseconds in the Prometheus format, seconds in OpenMetrics.
     pub(super) stamp: Option<f64>,
-    /// What follows ` # `: labels, a value and a time.
+    /// The exemplar after ` # `: labels, a value and a time.
     pub(super) exemplar: Option<&'a str>,
 }
 
-/// What a sample belongs to; its memory is kept from line to line.
+/// Series that a sample belongs to; its memory is kept from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     pub(super) name: String,

@@ -49,7 +49,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(all && labelled > 0)
 }
 
-/// What a family's values are.
+/// Type of a family's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Gauge,
@@ -114,7 +114,7 @@ struct Scrape {
     /// When the current scrape was, as far as it is known.
     at: Option<Micros>,
     number: u32,
-    /// What the current scrape has shown so far.
+    /// Hashes of the series in the current scrape so far.
     seen: FxHashSet<u64>,
 }
 

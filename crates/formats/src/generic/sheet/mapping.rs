@@ -63,7 +63,7 @@ struct Rules {
     when: Option<When>,
     zone: Option<TimeZone>,
     interval_s: Option<f64>,
-    /// What columns are, whose names may have placeholders: by `[columns]`, and by the older words.
+    /// Roles of columns, whose names may have placeholders: by `[columns]`, and by the older words.
     columns: Vec<(String, Role)>,
     older: Vec<(String, Role)>,
     /// Whether columns that are not named are dropped.
@@ -134,7 +134,7 @@ impl Mapping {
         self.further.push(further);
     }
 
-    /// What the column called `name` is; None when the mapping leaves it open.
+    /// Role of the column called `name`; None when the mapping leaves it open.
     pub(in super::super) fn role(&self, name: &str) -> Option<Role> {
         let rules = &self.rules;
         let found = rules.role_in(&rules.columns, name).or_else(|| rules.role_in(&rules.older, name));
@@ -162,12 +162,12 @@ impl Mapping {
         self.rules.interval_s
     }
 
-    /// What separates decimals.
+    /// Decimal separator.
     pub(in super::super) fn decimal(&self) -> Option<Decimal> {
         self.rules.decimal
     }
 
-    /// What separates cells.
+    /// Separator of cells.
     pub(in super::super) fn separator(&self) -> Option<u8> {
         self.rules.separator
     }
@@ -188,7 +188,7 @@ fn told(why: &Wrong) -> String {
 }
 
 impl Rules {
-    /// What a column is in a list: the first that names it; values of several are its values together.
+    /// Role of a column in a list: the first that names it; values of several are its values together.
     fn role_in(&self, columns: &[(String, Role)], name: &str) -> Option<Role> {
         let mut targets = Vec::new();
         for (pattern, role) in columns {
@@ -299,7 +299,7 @@ fn set(keys: &Keys<'_, '_>) -> Result<Set, Wrong> {
     pairs(keys, "set")
 }
 
-/// What a column of `[columns]` is.
+/// Role of a column of `[columns]`.
 fn column_role(keys: &Keys<'_, '_>, column: &str, value: &Spanned<DeValue<'_>>, common: &Set) -> Result<Role, Wrong> {
     let wrong = |why: String| keys.source.wrong(value.span().start, format!("column `{column}`: {why}"));
     match value.get_ref() {

@@ -26,7 +26,7 @@ pub(crate) use shipped::{Goal, goals};
 /// Rows at the beginning that wait until the length of intervals is known.
 const MAX_HELD: usize = 4096;
 
-/// What a column is.
+/// Role of a column.
 #[derive(Clone, Debug)]
 pub(super) enum Role {
     /// Part of the row's time.
@@ -47,11 +47,11 @@ pub(super) enum Role {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     place: Place,
-    /// What a value is multiplied with.
+    /// Factor of a value.
     scale: f64,
-    /// What is added then.
+    /// Offset that is added after the factor.
     offset: f64,
-    /// What a value is counted per: what counts is what it is per second.
+    /// Divisor of a value: counts become rates per second.
     per: Per,
     /// Labels that it has besides the row's.
     set: Vec<(String, String)>,
@@ -279,7 +279,7 @@ impl Sheet {
         self.groups = groups;
     }
 
-    /// What a value of the column's target is, per second where it is counted.
+    /// A value in the unit of the column's target, per second where it is counted.
     fn value(&mut self, at: (usize, usize), (t, dt): (Micros, Option<f64>), value: Option<f64>) -> Option<f64> {
         let Target { per, scale, offset, .. } = *self.target(at)?;
         let value = match per {

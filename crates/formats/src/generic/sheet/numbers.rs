@@ -5,7 +5,7 @@ use crate::{
     own::{Keys, Wrong},
 };
 
-/// What separates a number's decimals.
+/// Decimal separator of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decimal {
     /// A point; commas separate thousands.

@@ -15,7 +15,7 @@ pub(super) struct Recognise {
     pub(super) known: Vec<String>,
     /// How many of these must be there.
     pub(super) enough: usize,
-    /// What monitors write before the names.
+    /// Prefixes that monitors write before the names.
     prefixes: Vec<String>,
     /// Whether the names are the same in small letters.
     any_case: bool,

@@ -67,7 +67,7 @@ pub(crate) struct Goal {
     pub(crate) table: &'static Table,
     /// Its column.
     pub(crate) column: usize,
-    /// What a value is multiplied with.
+    /// Factor of a value.
     pub(crate) scale: f64,
     /// Whether the values grow, and their growth is what counts.
     pub(crate) grows: bool,

@@ -13,7 +13,7 @@ use crate::{
     generic::labels::{Labels, seconds_of},
 };
 
-/// What a section holds.
+/// Content of a section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Kind {
     /// Anything.
@@ -33,7 +33,7 @@ impl Kind {
     }
 }
 
-/// What is gathered over the sections of one driver.
+/// State gathered over the sections of one driver.
 #[derive(Debug, Default)]
 pub(super) struct Detail {
     active: bool,
@@ -55,7 +55,7 @@ impl Detail {
         Detail { active: host.is_some() || title.ends_with(" Detailed Results"), ..Detail::default() }
     }
 
-    /// What the section called `name` holds.
+    /// Content of the section called `name`.
     pub(super) fn kind(&mut self, name: &str, out: &mut Out<'_>) -> Kind {
         let Some(kind) = self.classify(name) else { return Kind::Plain };
         let (Kind::Throughput(driver) | Kind::Response(driver, _) | Kind::Histogram { driver, .. }) = &kind else {

@@ -30,7 +30,7 @@ pub(super) struct Plot {
     pub(super) sql: String,
 }
 
-/// What the first column is.
+/// Role of the first column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum First {
     /// Not known before the first row.

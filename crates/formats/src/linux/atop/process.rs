@@ -16,7 +16,7 @@ const SECTOR: f64 = 512.0;
 /// Processes that are gathered before they are written, whatever is missing.
 const MAX_GATHERED: usize = 1 << 18;
 
-/// What is known about one process of the sample.
+/// Known fields of one process of the sample.
 struct Gathered {
     when: When,
     name: String,
@@ -34,7 +34,7 @@ pub(super) struct Processes {
     gathered: Vec<(i64, Gathered)>,
 }
 
-/// What every line of a process begins with.
+/// Fields that begin every line of a process.
 struct Begin<'a> {
     pid: i64,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! What the columns under a line of titles are.
+//! Meanings of the columns under a line of titles.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use crate::{
     scaled,
 };
 
-/// What its titles are.
+/// Meanings of its titles.
 static WORDS: LazyLock<Words> =
     LazyLock::new(|| Words::shipped(include_str!("../../../../../formats/linux/collectl.toml")));
 
@@ -59,7 +59,7 @@ impl AllCpus {
     }
 }
 
-/// What the lines under the titles are.
+/// Kind of the lines under the titles.
 enum Shape {
     /// Figures; the column with the name of the device or the CPU's number, if there is one.
     Figures(Option<usize>),

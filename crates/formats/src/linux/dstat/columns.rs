@@ -76,7 +76,7 @@ struct RowOf {
     cells: Vec<(usize, usize)>,
 }
 
-/// What the columns of the last titles are.
+/// Meanings of the columns of the last titles.
 pub(super) struct Plan {
     columns: Vec<Column>,
     /// Columns of each group.
@@ -89,11 +89,11 @@ pub(super) struct Plan {
     mean: bool,
 }
 
-/// What its titles are, by the groups above them.
+/// Meanings of its titles, by the groups above them.
 static WORDS: LazyLock<Words> =
     LazyLock::new(|| Words::shipped(include_str!("../../../../../formats/linux/dstat.toml")));
 
-/// What groups of devices begin with; the device follows, a mount point with it.
+/// Prefixes of groups of devices; the device follows, a mount point with it.
 const DEVICES: [&str; 5] = ["dsk/", "io/", "net/", "pkt/", "/"];
 /// The words of a disk whose group is its name and nothing else.
 const DISK: &str = "a disk";

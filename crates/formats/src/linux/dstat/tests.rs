@@ -1,4 +1,4 @@
-//! What dstat writes for known figures is read back, from its file and from a terminal's text.
+//! Output of dstat for known figures is read back, from its file and from a terminal's text.
 
 use std::fmt::Write;
 

@@ -52,13 +52,13 @@ struct Reader {
     ticker: Ticker,
     /// Seconds between the lines of one interface under one header with a time.
     step: Option<f64>,
-    /// What the lines under the last header are.
+    /// The last header, which describes the lines under it.
     header: Option<Header>,
     /// The time of the last header that had one, later of the row before.
     t: Option<Micros>,
     /// The first interface under the last header of `-x`.
     leader: String,
-    /// What had its first sample: interfaces, `TCP`, `UDP`.
+    /// Names that had their first sample: interfaces, `TCP`, `UDP`.
     seen: FxHashSet<String>,
     /// TCP's bytes are counted on this system.
     counts_tcp_bytes: bool,

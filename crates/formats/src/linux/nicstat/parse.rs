@@ -5,7 +5,7 @@ use jiff::civil::Time;
 
 use crate::{Fields, Splitter, civil_time, number};
 
-/// What the lines under a header are.
+/// Kind of the lines under a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Lines with a time and an interface: the default, `-s`, `-U`, `-M`.

@@ -1,4 +1,4 @@
-//! What nicstat prints for known rates is read back as these rates.
+//! Output of nicstat for known rates is read back as these rates.
 
 use std::fmt::Write;
 

@@ -17,7 +17,7 @@ const KNOWN: &[(&str, Place<process::Schema, F64>, f64)] = &[
     ("Threads", process::threads, 1.0),
 ];
 
-/// What the columns after the process and the snapshot are.
+/// Columns after the process and the snapshot.
 #[derive(Default)]
 pub(super) struct Processes {
     columns: Vec<Column>,

@@ -40,7 +40,7 @@ pub(super) struct Section {
     pub(super) columns: Vec<Column>,
 }
 
-/// What its titles are.
+/// Meanings of its titles.
 static WORDS: LazyLock<Words> =
     LazyLock::new(|| Words::shipped(include_str!("../../../../../formats/linux/nmon.toml")));
 /// The group of sections whose columns are devices or mount points.

@@ -45,7 +45,7 @@ pub(super) struct Query {
     last: Option<Micros>,
     /// The rows of a sample, where none names its GPU.
     sample: Sample,
-    /// What had a line in the sample.
+    /// Labels that had a line in the sample.
     keys: Vec<String>,
     /// Words that were written as facts.
     facts: FxHashSet<String>,

@@ -1,4 +1,4 @@
-//! What `ss -i` and `ss -m` print about one connection: `rtt:0.12/0.074 cwnd:13 send 28398933333bps`.
+//! Figures that `ss -i` and `ss -m` print about one connection: `rtt:0.12/0.074 cwnd:13 send 28398933333bps`.
 //!
 //! The kernel's own names are kept. Rates are bytes per second, whatever prefix the bits were printed with.
 
@@ -67,7 +67,7 @@ const COUNTERS: &[&str] = &[
 /// Words that say which options are in use.
 const FLAGS: &[&str] =
     &["ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "bidir", "qack", "ip_bind_address_no_port"];
-/// What names a socket, its owner or its timer, and is no figure of the connection.
+/// Keys that name a socket, its owner or its timer, and are no figures of the connection.
 const NAMES: &[&str] =
     &["uid", "ino", "sk", "cgroup", "v6only", "fwmark", "timer", "users", "class_id", "tcp-ulp-tls", "tos", "tclass"];
 /// Parts of `skmem:(r0,rb131072,...)`, the longer ones first.

@@ -77,7 +77,7 @@ fn report(document: &Map<String, Value>) -> Report {
     report
 }
 
-/// What a job did in one direction; None when it did nothing.
+/// Figures of a job in one direction; None when it did nothing.
 fn side(job: &Map<String, Value>, direction: &str, object: &Map<String, Value>) -> Option<Side> {
     let bytes = match (figure(object, "io_bytes"), object.contains_key("io_kbytes")) {
         (Some(kib), false) => Some(kib * 1024.0),
@@ -146,7 +146,7 @@ fn bins(times: &Map<String, Value>, scale: f64) -> Vec<(f64, f64, f64)> {
     bins
 }
 
-/// What the disks under the files did over the whole run.
+/// Writes the figures of the disks under the files over the whole run.
 fn disks(document: &Map<String, Value>, report: &Report, out: &mut Out<'_>) {
     let disks = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
     for used in disks.filter_map(Value::as_object) {

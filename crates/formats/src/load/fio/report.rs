@@ -48,8 +48,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the disk called `name` did over the whole run: `value` gives the figures that fio's JSON has by its names. False
-    /// when the report does not say how long the run was.
+    /// Writes the figures of the disk called `name` over the whole run: `value` gives those that fio's JSON has by its
+    /// names. False when the report does not state how long the run was.
     pub fn write_disk(&self, name: Option<&str>, value: impl Fn(&str) -> Option<f64>, out: &mut Out<'_>) -> bool {
         let length = self.sides.iter().filter_map(|s| s.runtime_s).fold(0.0, f64::max);
         if length <= 0.0 {
@@ -67,7 +67,7 @@ impl Report {
         true
     }
 
-    /// What identifies each side: its direction, its job where there are several, and a number where
+    /// Identifiers of the sides: direction, job where there are several, and a number where
     /// that still is not enough.
     fn operations(&self) -> Vec<String> {
         let several = self.sides.windows(2).any(|pair| pair[0].job != pair[1].job);

@@ -7,7 +7,7 @@
 use super::report::{Report, Side};
 use crate::{Clock, Input, Out, ctime, load::names::Results, number, scaled};
 
-/// What the lines that follow are about.
+/// Subject of the lines that follow.
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
     Job,

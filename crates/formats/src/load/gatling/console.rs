@@ -1,4 +1,4 @@
-//! What Gatling prints: how far it is every five seconds, and a summary at its end.
+//! Output of Gatling: its progress every five seconds, and a summary at its end.
 //!
 //! Counts so far become rates between two such reports. Of the first there is none: its length is printed in whole seconds.
 

@@ -8,7 +8,7 @@ use crate::{
 /// A figure of all, of those that ended well (OK), and of those that failed (KO).
 pub(super) type Parts = [Option<f64>; 3];
 
-/// What a figure is of.
+/// Kind of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     Count,

@@ -66,7 +66,7 @@ impl Reader {
                 out.event(t, "log", "gatling", message);
                 Some(())
             }
-            // What was asserted, packed; the results do not depend on it.
+            // The assertions, packed; the results do not depend on them.
             "ASSERTION" => Some(()),
             _ => None,
         }

@@ -53,7 +53,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     match kind {
         Some(Kind::Stats) => stats::read(input, out),
         Some(Kind::Console) => console::read(input, out),
-        // What is none of them is noted line by line.
+        // A text that is none of them is noted line by line.
         Some(Kind::Log) | None => log::read(input, out),
     }
 }

@@ -181,7 +181,7 @@ fn run_of(object: &Map<String, Value>) -> Run {
     }
 }
 
-/// What an aggregate is called at its end.
+/// Suffixes of the names of aggregates.
 const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 
 /// The benchmark and the aggregate that a name in a table means, if the benchmark is known: a name may end like one.

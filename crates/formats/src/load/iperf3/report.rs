@@ -122,7 +122,7 @@ impl Interval {
                 (None, Some(_)) => complete = false,
                 (None, None) => {}
             }
-            // What only a stream has.
+            // Figures that only a stream has.
             for part in of.iter().filter(|p| p.stream.is_some()) {
                 write_stream(part, streams > 1, t, generator, out);
             }
@@ -223,7 +223,7 @@ impl Summary {
     pub fn write(&self, results: &mut Results, out: &mut Out<'_>) {
         for direction in ["", "forward", "reverse"] {
             let (sender, receiver) = (self.side("sender", direction), self.side("receiver", direction));
-            // What a sender of datagrams counts need not have arrived.
+            // Datagrams that a sender counts need not have arrived.
             let udp = |p: &&Part| p.datagrams.is_some();
             let Some(best) = receiver.or(sender.filter(|p| !udp(p))) else {
                 write_side(sender, direction, "sender", results, out);

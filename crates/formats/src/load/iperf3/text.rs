@@ -20,7 +20,7 @@ pub fn is_header(line: &str) -> bool {
         && (line.contains("Bitrate") || line.contains("Bandwidth"))
 }
 
-/// What a number behind the rate is.
+/// Meaning of a number behind the rate.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Count {
     #[default]

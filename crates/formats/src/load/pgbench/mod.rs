@@ -1,4 +1,4 @@
-//! What `pgbench` prints: the report at the end and the lines of `--progress`, of 9.1 and later.
+//! Output of `pgbench`: the report at the end and the lines of `--progress`, of 9.1 and later.
 //!
 //! The report comes on standard output, progress on standard error; files often have both, in
 //! either order. With `--progress-timestamp` the seconds are those since the epoch.
@@ -117,7 +117,7 @@ fn is_epoch(seconds: f64) -> bool {
     seconds > 1e8
 }
 
-/// What the tool, the server or the shell complains of.
+/// Complaint of the tool, the server or the shell.
 fn complaint(line: &str) -> Option<&str> {
     let words = ["WARNING:", "ERROR:", "DETAIL:", "HINT:", "NOTICE:", "FATAL:", "PANIC:", "CONTEXT:", "LINE "];
     let begins = words.iter().any(|w| line.starts_with(w)) || line.starts_with("Warning:");

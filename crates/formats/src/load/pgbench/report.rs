@@ -144,7 +144,7 @@ impl Report {
         let name = if same == 0 { statement.clone() } else { format!("{statement} ({})", same + 1) };
         self.seen.push(statement);
         self.results.of(out, names::LATENCY_MEAN, &name, ms);
-        // What the client itself does cannot fail.
+        // Commands of the client itself cannot fail.
         if !rest.starts_with('\\') {
             self.results.of(out, names::ERRORS, &name, more[0]);
             self.results.of(out, names::RETRIES, &name, more[1]);

@@ -118,7 +118,7 @@ fn percent(text: &str) -> Option<f64> {
     number(before.rsplit(['(', ',', ' ']).next()?)
 }
 
-/// What sysbench calls MB is 2^20 bytes in every version.
+/// Bytes of an MB of sysbench: 2^20 in every version.
 pub const MEBI: f64 = 1_048_576.0;
 
 fn mega(text: &str) -> Option<f64> {

@@ -102,7 +102,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 /// Complaints that are kept.
 const MAX_MESSAGES: u64 = 1000;
 
-/// What an interval can have, on one line or on two.
+/// Columns that an interval can have, on one line or on two.
 const COLUMNS: &[Place<load::Schema, F64>] = &[
     load::clients,
     load::offered_per_s,
@@ -267,7 +267,7 @@ fn bucket(line: &str) -> Option<(f64, f64)> {
     Some((number(value.trim())?, number(bar.trim_start_matches('*').trim())?))
 }
 
-/// What the tool or its database driver complains of.
+/// Complaint of the tool or its database driver: kind and text.
 fn message(line: &str) -> Option<(&str, &str)> {
     if line == "^" || line.starts_with("LINE ") {
         return Some(("detail", line));

@@ -54,7 +54,7 @@ impl<'a> Status<'a> {
     }
 }
 
-/// What follows `4 second` or `1 minute 4 seconds`.
+/// The text after `4 second` or `1 minute 4 seconds`.
 fn after_second(text: &str) -> &str {
     let end = text.rfind("second").or_else(|| text.rfind("minute")).and_then(|at| Some(at + text[at..].find(' ')?));
     end.map_or("", |end| &text[end..])

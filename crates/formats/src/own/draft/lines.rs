@@ -13,7 +13,7 @@ const SHAPES: usize = 400;
 const NUMBERS: usize = 8;
 /// Words of a line that are looked at.
 const WORDS: usize = 40;
-/// What stands for a number in a shape, and for a word that differs.
+/// Placeholders in a shape: of a number, and of a word that differs.
 const NUMBER: char = '\u{1}';
 const NAME: &str = "\u{2}";
 

@@ -1,10 +1,10 @@
-//! What a text lacks of what a description asks, in words.
+//! Conditions of a description that a text does not meet, in words.
 
 use super::{Pattern, Recognise};
 use crate::Head;
 
 impl Recognise {
-    /// What a text lacks to be recognised; empty where it is.
+    /// Conditions that a text does not meet to be recognised; empty where it is.
     pub(in crate::own) fn missing(&self, head: &Head<'_>) -> Vec<String> {
         let mut lacks = Vec::new();
         if self.claims(head) {
@@ -31,7 +31,7 @@ impl Recognise {
         lacks
     }
 
-    /// What the line lacks that has most of a header.
+    /// Words of a header missing from the line that has most of them.
     fn missing_header(&self, head: &Head<'_>) -> String {
         let lacking = |header: &str, line: &str| -> Vec<String> {
             let has = |word: &str| line.split_ascii_whitespace().any(|found| found == word);

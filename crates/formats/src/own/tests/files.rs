@@ -37,7 +37,7 @@ fn the_good_file_is_good() {
     format(GOOD);
 }
 
-/// What is changed in the good file, to what, and the error then.
+/// Changes of the good file: the text, its replacement, and the error then.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("summary = 'mine'\n", "", "mine.toml:1: a format has no `summary`; add `summary = "),
     ("summary = 'mine'", "summary = 5", "mine.toml:1: `summary` is of type integer; expected a text in quotes"),

@@ -1,4 +1,4 @@
-//! What texts give, undamaged and damaged, and which are recognised.
+//! Results of texts, undamaged and damaged, and which are recognised.
 
 use super::{fixtures, format, read, read_bytes};
 use crate::{AnyFormat, Formats, Head, Hints, JsonRows, Out, Sure};
@@ -134,7 +134,7 @@ fn a_pattern_that_could_run_for_ever_does_not() {
     assert!(begun.elapsed().as_secs() < 20);
 }
 
-/// What lines of a program become.
+/// Rows, wrong lines and notes of lines of a program.
 fn json(lines: &[&str]) -> (u64, u64, Vec<String>) {
     let mut notes = Vec::new();
     let mut out = Out::new("mine", Hints::none("file"), |rows, _| {

@@ -119,7 +119,7 @@ impl Engine {
             if !files.iter().any(|(f, _)| f == pace) {
                 continue;
             }
-            // What was not given since the last sample is not known now.
+            // Files that were not given since the last sample are not known now.
             for file in of_plan.filter(|f| self.given_in.get(f).is_none_or(|turn| *turn <= worker.turn)) {
                 self.given.set(file.path(), Vec::new());
             }
@@ -259,7 +259,7 @@ fn copy(table: &TableRows, row: usize, (t, dt): (Micros, Option<f64>), keep: Kee
     }
 }
 
-/// What the counters in a file were at boot.
+/// The counters in a file as they were at boot.
 fn at_boot(file: Saved, content: &[u8]) -> Vec<u8> {
     if file != Saved::Softnet {
         return zeroed(content);

@@ -1,7 +1,7 @@
 //! Saved files of /proc: one, several one after another, once or in a loop with a time stamp before
 //! each turn.
 //!
-//! What a file means is known to the recorder's collectors; they read saved contents as they read the
+//! The meaning of a file is known to the recorder's collectors; they read saved contents as they read the
 //! live ones. Two readings give rates. One reading has none: its gauges are kept, and its counters are
 //! averages since boot where the uptime is known (from /proc/uptime or /proc/stat), else metrics.
 
@@ -280,7 +280,7 @@ impl Reader {
         }
     }
 
-    /// What was taken for soft interrupts has a line that none of them has: it is the next reading of interrupts.
+    /// Begins the next reading of interrupts at a line taken for soft interrupts that none of them has.
     fn split(&mut self, out: &mut Out<'_>) {
         let only_header = |content: &[u8]| content.iter().filter(|b| **b == b'\n').count() == 1;
         let at = self.group.files.iter().position(|(f, content)| *f == Saved::Softirqs && only_header(content));

@@ -127,7 +127,7 @@ pub fn memory(line: &str) -> Option<Vec<(Place<mem::Schema, F64>, f64)>> {
             ("cached" | "cached Mem", _) => mem::cached_bytes,
             ("avail Mem" | "avail Spch" | "dispo Mem" | "dost" | "tillg Mem", _) => mem::available_bytes,
             ("shrd", _) => mem::shmem_bytes,
-            // What is left follows from the others.
+            // Others of the first four follow from these.
             _ if i < 4 => continue,
             _ => return None,
         };

@@ -53,7 +53,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 /// A screen of fewer lines than this is too short: a header that comes sooner begins another run.
 const MIN_PAGE: u64 = 10;
 
-/// What the lines under the last header are.
+/// Kind of the lines under the last header.
 enum Section {
     /// Nothing yet, or what is not understood.
     Other,

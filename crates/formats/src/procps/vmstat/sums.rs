@@ -14,7 +14,7 @@ use super::super::proc::{
 };
 use crate::{Out, next_word};
 
-/// What vmstat does not print of a disk, or only in whole seconds.
+/// Figures of a disk that vmstat does not print, or only in whole seconds.
 const WITHOUT: &[Place<disk::Schema, F64>] = &[disk::in_flight, disk::queue_depth, disk::util, disk::svctm_ms];
 
 /// Lines of `-s` that are one number of a file: the label, the file and the name there.
@@ -219,7 +219,7 @@ impl Sums {
                 let busy_ms = busy_s.saturating_mul(1000);
                 let name = sum.name;
                 let _ = writeln!(self.diskstats, "0 0 {name} {r} {rm} {rs} {rt} {w} {wm} {ws} {wt} 0 {busy_ms} 0");
-                // What follows them is not of diskstats.
+                // The fields after these eight are not of diskstats.
                 for (field, value) in DISK.iter().take(8).zip(v) {
                     self.keep(&format!("vmstat.disk_{field}"), &format!("device={name}"), *value);
                 }

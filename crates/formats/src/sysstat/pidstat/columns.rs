@@ -39,7 +39,7 @@ pub(super) const PLACES: [Places; N_VALUES] = [
     (process::fds, None),
 ];
 
-/// What a column is.
+/// Role of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) enum Column {
     Uid,
@@ -59,7 +59,7 @@ pub(in super::super) enum Column {
     Metric(String),
 }
 
-/// What the column headed `header` is.
+/// Role of the column headed `header`.
 pub(in super::super) fn column(header: &str) -> Column {
     use Column::{Delay, LastCpu, Metric, OfProcess, Pid, Skip, Tid, Uid, Value};
     match header {

@@ -264,7 +264,7 @@ pub(super) fn take(
         labels.join(",")
     };
     match column {
-        // What only the table of processes has a column for.
+        // A figure that only the table of processes has a column for.
         Column::Value(at, scale) if id.tid.is_some() && PLACES[*at].1.is_none() => {
             let column = process::TABLE.column(PLACES[*at].0);
             let name = format!("pidstat.{}", column.name);

@@ -1,4 +1,4 @@
-//! What JDK 8 prints with `-XX:+PrintGC`, `-XX:+PrintGCDetails`, and its stamps of date and uptime.
+//! Output of JDK 8 with `-XX:+PrintGC`, `-XX:+PrintGCDetails`, and its stamps of date and uptime.
 
 use fenxi_model::Micros;
 

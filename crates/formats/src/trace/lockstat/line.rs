@@ -46,7 +46,7 @@ const EVENTS: &[Event] = &[
     event(63, "Lockstat record failure", "lockstat record failure"),
 ];
 
-/// What the rows of `-I` are called: samples of what the CPUs run, whose time is how late they came.
+/// Name of the rows of `-I`: samples of what the CPUs run, whose time is how late they came.
 pub(super) const PROFILE: &str = "profiling interrupt";
 
 /// How rows call the event with this description.
@@ -90,7 +90,7 @@ pub(super) fn title(line: &str) -> Option<Title<'_>> {
     named.then_some(Title { description, events, seconds })
 }
 
-/// What the columns of a table are.
+/// Meanings of the columns of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The first column is a rate (`-R`), not a number of events.
@@ -100,7 +100,7 @@ pub(super) struct Header {
     pub(super) unit: Unit,
 }
 
-/// What the fifth column counts.
+/// Unit of the fifth column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Nanoseconds,
@@ -200,7 +200,7 @@ pub(super) struct Plain<'a> {
     pub(super) caller: &'a str,
     /// Of all events together; None with `-b`.
     pub(super) total: Option<f64>,
-    /// What follows: counts of the distribution, then frames.
+    /// The rest of the line: counts of the distribution, then frames.
     pub(super) rest: &'a str,
 }
 

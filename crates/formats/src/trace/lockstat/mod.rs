@@ -66,7 +66,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 /// More than any machine has.
 const MAX_CPUS: usize = 1 << 16;
 
-/// What lines are expected to be.
+/// Kind of the lines that are expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Titles, `-p`, `-D 0`.
@@ -100,7 +100,7 @@ struct Table {
     event: String,
     /// All events of this kind.
     events: Option<f64>,
-    /// What the rows of a profile show so far, to find how many CPUs were sampled.
+    /// Samples in the rows of a profile so far, to find how many CPUs were sampled.
     shown: f64,
     cpus: FxHashSet<String>,
 }

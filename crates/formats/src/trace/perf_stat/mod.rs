@@ -55,7 +55,7 @@ struct Reading {
     running: Option<f64>,
     /// Standard deviation over the runs of `-r`, in percent of the mean.
     deviation: Option<f64>,
-    /// What follows from it: a value and what it is.
+    /// Figure derived from it: a value and its meaning.
     derived: Option<(f64, String)>,
 }
 
@@ -78,7 +78,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Likely.when(known)
 }
 
-/// What scripts put above the counters: the command, or the version.
+/// Whether scripts put such a line above the counters: the command, or the version.
 fn is_above(line: &str) -> bool {
     line.starts_with("perf version ") || line.contains("perf stat ") && !line.contains("Performance counter stats")
 }
@@ -140,7 +140,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.end(out);
 }
 
-/// What lines are expected to be.
+/// Kind of the lines that are expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Counters of a report.

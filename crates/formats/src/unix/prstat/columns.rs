@@ -5,7 +5,7 @@ use fenxi_model::{Place, catalog::thread, place::F64};
 use super::groups::Group;
 use crate::{Fields, number, scaled};
 
-/// What the lines under a header are.
+/// Kind of the lines under a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Processes and threads, by size.

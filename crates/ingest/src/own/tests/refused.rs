@@ -1,4 +1,4 @@
-//! What a program is refused, call by call: a script tries each and prints the kernel's error.
+//! Calls that a program is refused, one by one: a script tries each and prints the kernel's error.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,7 +26,7 @@ for what, number, arguments in CALLS:
     say(what, ctypes.get_errno() if result == -1 else "done")
 "#;
 
-/// What each call of a script gave: `done`, or the number of an error. None where there is no Python.
+/// Result of each call of a script: `done`, or the number of an error. None where there is no Python.
 fn results(calls: &[(String, libc::c_long, Vec<i64>)], more: &str) -> Option<BTreeMap<String, String>> {
     let calls: Vec<String> =
         calls.iter().map(|(what, number, args)| format!("({what:?}, {number}, {args:?})")).collect();

@@ -18,7 +18,7 @@ use fenxi_query::{
 
 use super::{FORMATS, answer, nested, scalars};
 
-/// What is written within limits, and how that ended.
+/// Bytes written within limits, and how that ended.
 fn within(limits: Limits, answer: &Answer, format: Format) -> (Vec<u8>, Result<(), QueryError>) {
     let mut out = Vec::new();
     let mut writer = Writer::within(limits, format, Style::default(), &mut out);

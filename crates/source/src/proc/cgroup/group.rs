@@ -45,7 +45,7 @@ pub enum C {
 
 const N_COUNTERS: usize = C::IoFull as usize + 1;
 
-/// What counters grew by in the interval; None where unknown.
+/// Growth of counters in the interval; None where unknown.
 type Growth = [Option<f64>; N_COUNTERS];
 
 /// A group and what is kept of it between samples.
@@ -220,7 +220,7 @@ fn fill_rates(row: &mut Row<'_, cgroup::Schema>, growth: &Growth, dt: f64) {
         .f64(cgroup::writes_per_s, rate(C::Writes));
 }
 
-/// What is read only of a busy group: means over all the `seconds` since it was read before.
+/// Sets columns read only of a busy group: means over all the `seconds` since it was read before.
 fn fill_means(row: &mut Row<'_, cgroup::Schema>, growth: &Growth, seconds: f64) {
     let rate = |c: C| growth[c as usize].map(|n| n / seconds);
     let share = |c: C| rate(c).map(|us| (us / 1e4).min(100.0));

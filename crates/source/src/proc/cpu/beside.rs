@@ -1,4 +1,4 @@
-//! What is known of each CPU besides how it spent its time: switches, migrations, faults, interrupts, frequency.
+//! Data of each CPU besides how it spent its time: switches, migrations, faults, interrupts, frequency.
 //!
 //! It comes from three places, each of which a system may lack; what is missing is NULL. Rates of all CPUs together are
 //! the sum of those of the CPUs that are online, and NULL when one of them is.

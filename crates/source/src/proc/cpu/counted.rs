@@ -20,7 +20,7 @@ use crate::{
     perf::{self, Event, Group},
 };
 
-/// What is counted of each CPU, the most important first, and where it goes.
+/// Events that are counted on each CPU, the most important first, and their columns.
 const EVENTS: [(Event, usize); 4] = [
     (perf::MIGRATIONS, MIGRATIONS),
     (perf::CONTEXT_SWITCHES, SWITCHES),
@@ -31,7 +31,7 @@ const EVENTS: [(Event, usize); 4] = [
 /// The counters of all CPUs.
 #[derive(Debug)]
 pub struct Counted {
-    /// What is counted of each CPU: of [`EVENTS`] as many as there is room for, then the clocks.
+    /// Events counted on each CPU: of [`EVENTS`] as many as there is room for, then the clocks.
     events: Vec<Event>,
     /// How many of [`EVENTS`] these are.
     n: usize,

@@ -32,7 +32,7 @@ pub struct Interrupts {
     counters: Vec<[Counter; 2]>,
 }
 
-/// What the columns of a CPU add up to.
+/// Sums of the columns of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sum {
     all: u64,

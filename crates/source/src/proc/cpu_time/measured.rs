@@ -186,7 +186,7 @@ impl Processes {
 
     fn read(&mut self, tick: Tick, rows: &mut Rows) {
         self.rate = None;
-        // What processes used since boot is not known: most of them have ended long ago.
+        // The use of processes since boot is not known: most of them have ended long ago.
         let tick = if tick.since_boot { Tick::new(tick.t, None) } else { tick };
         match self.collector.sample(tick, &mut self.rows) {
             Ok(()) if tick.dt.is_some() => self.rate = Some(total(&self.rows)),

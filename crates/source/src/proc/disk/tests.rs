@@ -33,7 +33,7 @@ fn figures_of_a_captured_interval_are_those_worked_out_by_hand() {
     assert_eq!(get("discard_await_ms"), None);
 }
 
-/// What one line shows after another, over one second.
+/// Rows of one line after another, over one second.
 fn interval(before: &str, after: &str) -> crate::testing::Observed {
     let machine = Machine::new();
     machine.put(FILE, before);

@@ -218,7 +218,7 @@ fn own_group(root: &Root, facts: &mut Facts) {
     }
 }
 
-/// What the configuration of database servers asks for, and what their processes have.
+/// Adds settings that database servers are configured with, and those that their processes have.
 fn servers(root: &Root, facts: &mut Facts) {
     let processes = Processes::of(root);
     for server in Server::running(&processes, None) {

@@ -234,7 +234,7 @@ fn each_setting_that_is_asked_for_and_not_in_effect_is_found_alone() {
     let found = not_in_effect(&facts(&files));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].0.ends_with("which /etc/sysctl.d/90-later.conf reverses"), "{found:?}");
-    // What an image's files ask for is not asked of the machine.
+    // Settings in an image's files are not asked of the machine.
     let files: Vec<_> =
         files.into_iter().chain([("/.dockerenv", ""), ("/etc/sysctl.d/95.conf", "vm.swappiness=7\n")]).collect();
     assert_eq!(not_in_effect(&facts(&files)), []);

@@ -76,7 +76,7 @@ pub(super) struct Card {
 struct Clocks {
     now: String,
     limit: String,
-    /// What files of reasons begin with.
+    /// Beginning of the paths of files of reasons.
     reasons: String,
 }
 
@@ -195,7 +195,7 @@ impl Clocks {
     }
 }
 
-/// What files of the temperatures of chip and memory begin with.
+/// Beginnings of the paths of files of the temperatures of chip and memory.
 fn temperatures(root: &Root, hwmon: &str) -> [Option<String>; 2] {
     let begins: Vec<String> = names(root, hwmon)
         .iter()

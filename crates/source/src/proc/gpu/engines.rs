@@ -1,6 +1,6 @@
-//! What a process did on a GPU, as the `fdinfo` of its descriptor has it: time or cycles of engines, and memory.
+//! A process's use of a GPU, as the `fdinfo` of its descriptor has it: time or cycles of engines, and memory.
 
-/// What an engine is for.
+/// Purpose of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Work {
     /// Computing and graphics.
@@ -9,7 +9,7 @@ pub(super) enum Work {
     Video,
 }
 
-/// What an engine did since the process opened the GPU.
+/// Use of an engine since the process opened the GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Engine {
     pub(super) name: String,
@@ -58,7 +58,7 @@ impl Client {
     }
 }
 
-/// What an engine of this name is for: amdgpu has `gfx`, `compute`, `dma`, `enc`; i915 `render`, `copy`, `video`; xe `rcs`, `bcs`, `vcs`.
+/// Purpose by name: amdgpu has `gfx`, `compute`, `dma`, `enc`; i915 `render`, `copy`, `video`; xe `rcs`, `bcs`, `vcs`.
 fn work(name: &str) -> Option<Work> {
     Some(match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') {
         "gfx" | "render" | "rcs" | "compute" | "ccs" => Work::Compute,

@@ -22,7 +22,7 @@ fn library(folder: &Path) -> PathBuf {
     to
 }
 
-/// What three samples of the stand-in's GPUs give, the last of an interval of `pause`.
+/// Rows of three samples of the stand-in's GPUs, the last of an interval of `pause`.
 fn seen(pause: Duration) -> [Observed; 2] {
     let folder = tempfile::tempdir().unwrap();
     let mut nvidia = Nvidia::at(&library(folder.path()));
@@ -121,7 +121,7 @@ fn amd() -> Machine {
     machine
 }
 
-/// What the process used of the engines, in nanoseconds: two descriptors of one client.
+/// Sets the process's use of the engines, in nanoseconds: two descriptors of one client.
 fn engines(machine: &Machine, compute: u64, copy: u64) {
     let text = format!(
         "drm-driver: amdgpu\ndrm-pdev: 0000:03:00.0\ndrm-client-id: 9\ndrm-memory-vram: 1048576 KiB\n\

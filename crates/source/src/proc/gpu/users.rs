@@ -28,7 +28,7 @@ pub(super) struct Users {
     counters: FxHashMap<(String, u64, String), [Counter; 2]>,
 }
 
-/// What one process did on one GPU in the interval.
+/// Use of one GPU by one process in the interval.
 #[derive(Default)]
 struct Use {
     memory_bytes: Option<f64>,
@@ -96,7 +96,7 @@ impl Users {
         self.open.sort_unstable();
     }
 
-    /// What each process did on each GPU since the last call, in the order of processes.
+    /// Use of each GPU by each process since the last call, in the order of processes.
     fn read(&mut self, tick: Tick) -> Vec<((u32, String), Use)> {
         let mut clients = FxHashSet::default();
         let mut seen: Vec<((u32, String), Use)> = Vec::new();

@@ -1,6 +1,6 @@
 //! Numbers of NVIDIA's critical errors in words, as its documentation of Xid messages has them.
 
-/// What an Xid means; None of one that is rare.
+/// Meaning of an Xid; None of one that is rare.
 pub(super) fn meaning(xid: u64) -> Option<&'static str> {
     Some(match xid {
         8 => "the GPU stopped processing",

@@ -17,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{MOST_BYTES, MOST_OF_INTERVAL, line::priority};
 use crate::{Root, SourceError};
 
-/// What is read of each entry; times come in any case.
+/// Fields that are read of each entry; times come in any case.
 const FIELDS: &str = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM,_SYSTEMD_UNIT,UNIT,_TRANSPORT";
 /// Bytes of a field that are looked at; the rest of a longer one is skipped.
 const FIELD_BYTES: u64 = 64 << 10;
@@ -133,7 +133,7 @@ impl Journal {
     fn ended(&mut self) -> SourceError {
         let mut reported = String::new();
         if let Some(stderr) = self.child.stderr.as_mut() {
-            // What cannot be read is left out.
+            // Text that cannot be read is left out.
             let _ = stderr.take(MOST_BYTES as u64).read_to_string(&mut reported);
         }
         let status = self.child.try_wait().ok().flatten().map(|status| status.to_string()).unwrap_or_default();

@@ -30,7 +30,7 @@ fn line(name: &str, values: [u64; 16]) -> String {
     format!("{name}:{}\n", values.map(|v| v.to_string()).join(" "))
 }
 
-/// What one text shows after another, over two seconds.
+/// Rows of one text after another, over two seconds.
 fn interval(machine: Machine, before: &str, after: &str) -> Observed {
     machine.put(FILE, format!("{HEAD}{before}"));
     let mut session = machine.start(&SOURCE);

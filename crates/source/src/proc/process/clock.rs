@@ -9,7 +9,7 @@ use crate::Root;
 
 /// Nanoseconds of CPU time that process `pid` has used; None when there is no such process.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
-    // What clock_getcpuclockid(3) makes of a pid, without the system call with which it checks.
+    // As clock_getcpuclockid(3) makes it of a pid, without the system call with which it checks.
     let id = (!i32::try_from(pid).ok()?) << 3 | 2;
     fenxi_sys::clock::ns(id)
 }

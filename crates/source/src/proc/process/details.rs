@@ -1,4 +1,4 @@
-//! What is read of a process only when it did something: threads, switches, I/O, user.
+//! Data read of a process only when it did something: threads, switches, I/O, user.
 
 use fenxi_procfs::{
     TICK_NS,

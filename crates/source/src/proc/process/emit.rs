@@ -36,7 +36,7 @@ impl Processes {
         shown_ns += self.gone.iter().map(|gone| gone.ns).sum::<u64>();
         let selected = self.known.values().filter(|k| k.selected);
         let tree = self.tree.rest(shown_ns, selected.clone()).map(|mut tree| match &mut self.gone[..] {
-            // What is left over is of the only one that ended.
+            // The remainder belongs to the only one that ended.
             [only] if selected.clone().next().is_none() => {
                 only.ns += std::mem::take(&mut tree.usr_ns) + std::mem::take(&mut tree.sys_ns);
                 tree
@@ -179,7 +179,7 @@ impl Processes {
             rest = Totals { ns: tree.usr_ns + tree.sys_ns, utime: tree.usr_ns, stime: tree.sys_ns, ..settled };
             measured = Measured::Rusage;
         } else if !self.all {
-            // What children of chosen processes used was not asked for.
+            // The use of children of chosen processes was not asked for.
             return;
         } else if self.exits.is_some() {
             // Parents' times are cut to ticks: only what exceeds that is more than in the records.
@@ -221,7 +221,7 @@ impl Processes {
     }
 }
 
-/// What it is at this moment.
+/// State of the process at this moment.
 fn state(row: &mut Row<'_, process::Schema>, known: &KnownProcess, measured: Measured) {
     let stat = &known.stat;
     row.f64(process::rss_bytes, stat.rss_bytes as f64)
@@ -236,7 +236,7 @@ fn state(row: &mut Row<'_, process::Schema>, known: &KnownProcess, measured: Mea
         .str(process::cpu_measured, measured.name());
 }
 
-/// What it did besides using CPUs.
+/// Activity of the process besides using CPUs.
 fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::ProcessWork, per_s: impl Fn(u64) -> f64) {
     io(row, work.io, &per_s);
     if let Some((voluntary, involuntary)) = work.switches {
@@ -245,7 +245,7 @@ fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::ProcessWo
     }
 }
 
-/// What was read and written, where it is known.
+/// Amounts read and written, where they are known.
 fn io(row: &mut Row<'_, process::Schema>, figures: Option<[u64; FIGURES]>, per_s: impl Fn(u64) -> f64) {
     let Some([read, write, read_call, write_call, reads, writes]) = figures else { return };
     row.f64(process::read_bytes_per_s, per_s(read))

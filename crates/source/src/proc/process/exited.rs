@@ -103,7 +103,7 @@ pub struct Exited {
 #[derive(Clone, Copy, Debug)]
 struct Gone {
     parent: u32,
-    /// What it and its ended children had used at the sample before.
+    /// Totals of it and its ended children at the sample before.
     shown: Totals,
 }
 

@@ -1,4 +1,4 @@
-//! What processes that ended did in the interval: those that a sample saw alive, and those that are known by their exit record only.
+//! Work of ended processes in the interval: those that a sample saw alive, and those known by their exit record only.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Processes {
         ended.cpu_ns = ended.cpu_ns.max(shown_ns);
         ended.comm = known.comm;
         let tick_us = TICK_NS / 1000;
-        // What threads that ended had waited was shown as well, and is in no file any more.
+        // Waits of threads that ended were shown as well, and are in no file any more.
         let shown_wait_ns = known.details.wait_ns().map(|of_threads| known.shown_wait_ns.unwrap_or(of_threads));
         let shown_block_ns = known.stat.io_wait_ticks.unwrap_or(0) * TICK_NS;
         self.gone.push(Gone {

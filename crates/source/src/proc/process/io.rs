@@ -72,7 +72,7 @@ impl Sub for Io {
 pub struct Account {
     /// Of all of it, ended children included.
     whole: Io,
-    /// What that is more than its only thread: of children that were waited for.
+    /// Amount of `whole` beyond its only thread: of children that were waited for.
     beyond: Io,
     /// Reading another user's I/O is forbidden as a rule; one attempt is enough.
     is_denied: bool,
@@ -123,7 +123,7 @@ impl Account {
     }
 }
 
-/// What grows when a child is waited for.
+/// Counters that grow when a child is waited for.
 fn children(stat: &Stat) -> [u64; 4] {
     [stat.child_utime, stat.child_stime, stat.child_minor_faults, stat.child_major_faults]
 }

@@ -90,7 +90,7 @@ impl Tree {
         }
     }
 
-    /// What was used by the tree and is in no row: `rows_ns` is in rows of this sample. None when no
+    /// Time used by the tree that is in no row: `rows_ns` is in rows of this sample. None when no
     /// tree is wanted.
     pub fn rest<'k>(&mut self, rows_ns: u64, living: impl Iterator<Item = &'k KnownProcess>) -> Option<Children> {
         let (begin, now) = (self.begin?, Children::now()?);

@@ -56,7 +56,7 @@ impl Polled {
         }
     }
 
-    /// What this thread, which polls, waits for: the answer of a peer, or of a name server, or a connection; None when that is not certain.
+    /// Wait of this thread, which polls: for the answer of a peer or a name server, or a connection; None if uncertain.
     pub(super) fn waits_for(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> Option<Wait> {
         self.find(reader, pid, tid)?;
         let mut open = std::mem::take(&mut self.open);
@@ -125,7 +125,7 @@ impl Polled {
         (self.files.len() <= MOST_POLLED).then_some(())
     }
 
-    /// What is polled of the sockets of a process. One that listens somewhere may wait for its next request; a single file is certain.
+    /// Wait for the polled sockets of a process. One that listens may await its next request; a single file is certain.
     fn peer(&mut self, reader: &mut Reader, pid: u32, sockets: &[(u32, u64)]) -> Option<Wait> {
         if !sockets.iter().any(|(file, _)| self.files.contains(file) || self.opening.contains(file)) {
             return None;

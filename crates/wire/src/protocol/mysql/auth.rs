@@ -26,7 +26,7 @@ fn scramble<D: Digest>(password: &str, mix: impl FnOnce(&[u8]) -> Vec<u8>) -> Ve
 /// The password under the server's RSA key, for a connection that others may listen to.
 ///
 /// # Errors
-/// What is wrong with the key.
+/// The fault of the key.
 pub fn encrypted(password: &str, challenge: &[u8], key: &[u8]) -> Result<Vec<u8>, String> {
     let unusable = |e: &dyn std::fmt::Display| format!("the server's RSA key cannot be used: {e}");
     let pem = std::str::from_utf8(key).map_err(|e| unusable(&e))?;

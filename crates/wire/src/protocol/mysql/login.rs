@@ -47,7 +47,7 @@ pub enum Step {
 pub struct Handshake {
     login: Arc<Login>,
     greeted: bool,
-    /// What the server can do and we want.
+    /// Capability flags: offered by the server and wanted by us.
     flags: u32,
     plugin: Vec<u8>,
     challenge: Vec<u8>,
@@ -144,11 +144,11 @@ impl Handshake {
         Ok(Step::StartTls)
     }
 
-    /// What the server offers; the challenge and the plugin are kept.
+    /// Returns the server's capabilities; the challenge and the plugin are kept.
     fn read_greeting(&mut self, rest: &[u8]) -> Option<u32> {
         let mut fields = Fields(rest);
         let version = super::super::version(fields.text()?);
-        // What MariaDB puts before its version so that old replicas take it for a MySQL.
+        // MariaDB puts this before its version so that old replicas take it for a MySQL.
         self.about.version = version.strip_prefix("5.5.5-").unwrap_or(&version).into();
         self.about.number = u32::from_le_bytes(fields.array()?);
         self.challenge = fields.take(8)?.to_vec();

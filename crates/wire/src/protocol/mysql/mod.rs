@@ -31,7 +31,7 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const IN_TRANSACTION: u16 = 0x0001;
 const MORE_RESULTS: u16 = 0x0008;
 
-/// What the next packet has to be.
+/// The kind of packet expected next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     /// The head of a result: OK, an error, a request for data or a number of columns.

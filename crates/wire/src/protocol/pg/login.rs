@@ -25,7 +25,7 @@ pub struct Handshake {
     login: Arc<Login>,
     awaits_tls: bool,
     is_encrypted: bool,
-    /// What binds the login to the TLS connection, once that was asked for.
+    /// Channel binding of the login to the TLS connection, once it was asked for.
     end_point: Option<Option<Vec<u8>>>,
     scram: Option<Scram>,
     /// How often the server asked for something.

@@ -82,7 +82,7 @@ impl Scram {
     /// Reads the server's first message.
     ///
     /// # Errors
-    /// What is wrong with the message.
+    /// The fault of the message.
     pub fn challenge(&self, server: &[u8]) -> Result<Challenge, String> {
         let server = std::str::from_utf8(server).map_err(|_| broken())?;
         let field = |key: &str| server.split(',').find_map(|part| part.strip_prefix(key)).ok_or_else(broken);

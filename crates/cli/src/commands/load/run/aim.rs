@@ -17,7 +17,7 @@ use fenxi_procfs::{Root, cpu_ticks::CpuTicks};
 
 use crate::{print, stop::Stop};
 
-/// What is offered.
+/// The offered load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Offered {
     /// A rate that is known.
@@ -46,7 +46,7 @@ impl FromStr for Offered {
     }
 }
 
-/// What a short load showed.
+/// Result of a short load.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     /// Transactions per second.
@@ -140,7 +140,7 @@ fn aim(
             break;
         }
     }
-    // What would have been used at this rate, by what was seen close to it.
+    // CPU share that this rate would have used, by a measurement close to it.
     let off = |found: &&Measured| (found.per_s / rate - 1.0).abs();
     let Some(close) = seen[1..].iter().min_by(|a, b| off(a).total_cmp(&off(b))) else { bail!("no rate was found") };
     let cpu = close.cpu * rate / close.per_s;
@@ -193,14 +193,14 @@ impl Watch for Watched<'_> {
 }
 
 impl Watched<'_> {
-    /// What was measured from the first second on.
+    /// Measurement from the first second on.
     fn measured(&self) -> anyhow::Result<Measured> {
         let counted: Vec<Seen> = self.seen.iter().copied().skip_while(|(end_s, ..)| *end_s < 0.99).collect();
         let ([first, .., last], true) = (counted.as_slice(), counted.len() > 2) else {
             bail!("the load ended before anything could be measured");
         };
         let transactions: u64 = counted[1..].iter().map(|(_, transactions, _)| transactions).sum();
-        // What something else does for a moment is in a few intervals only: the middle half of them counts.
+        // A short burst of other work is in a few intervals only: the middle half of them counts.
         let shares = counted.windows(2).map(|pair| pair[1].2?.busy_since(&pair[0].2?)).collect::<Option<Vec<f64>>>();
         let Some(mut shares) = shares else { bail!("/proc/stat cannot be read: what the CPUs did is unknown") };
         shares.sort_by(f64::total_cmp);

@@ -25,7 +25,7 @@ use crate::options::database::caution;
 pub struct Planned {
     /// Its workload, with its options.
     pub workload: Workload,
-    /// What is done where.
+    /// Its plan: operations and target.
     pub load: Plan,
 }
 
@@ -101,7 +101,7 @@ fn schedule(args: &RunArgs) -> anyhow::Result<Schedule> {
     })
 }
 
-/// What follows which error.
+/// Action on each class of error.
 fn policy(args: &RunArgs, dialect: Dialect) -> anyhow::Result<Policy> {
     let mut policy = Policy::for_dialect(dialect);
     policy.max_retries = args.max_retries;

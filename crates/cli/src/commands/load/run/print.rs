@@ -1,4 +1,4 @@
-//! What `fenxi load run` prints: a line for each interval, then the total; as text or as JSON Lines.
+//! Output of `fenxi load run`: a line for each interval, then the total; as text or as JSON Lines.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use serde_json::json;
 use super::super::exporter::Exporter;
 use crate::print;
 
-/// What is printed and exported while a load runs, and when it has ended.
+/// Output and export while a load runs, and when it has ended.
 pub struct Printer {
     /// No line for each interval.
     pub quiet: bool,
     /// JSON Lines on standard output.
     pub json: bool,
-    /// What Prometheus asks.
+    /// The exporter that Prometheus asks.
     pub exporter: Option<Exporter>,
 }
 
@@ -28,7 +28,7 @@ impl Printer {
             exporter.add(interval);
         }
         if self.json {
-            // What cannot be written makes the command fail in the end; the load goes on.
+            // A failed write makes the command fail in the end; the load goes on.
             let _ = print::json(&format!("{}\n", json!({ "interval": summary })));
         } else if !self.quiet {
             print::message(&summary.line());

@@ -251,7 +251,7 @@ impl Card {
             *n += 1.0;
             held.entry(sample.pid).or_default();
         }
-        // What was there before the recording is no use in it.
+        // Use from before the recording is no use in it.
         Some(sums.into_iter().filter(|_| !is_first).map(|(pid, (sum, n))| (pid, sum.map(|sum| sum / n))).collect())
     }
 

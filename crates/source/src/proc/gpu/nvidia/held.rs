@@ -1,4 +1,4 @@
-//! What holds the clocks of a GPU down, and how long.
+//! Reasons that hold the clocks of a GPU down, and how long.
 
 use fenxi_model::{Place, Row, catalog::gpu, place::F64};
 use nvml_wrapper::{Device, bitmasks::device::ThrottleReasons, enum_wrappers::device::PerformancePolicy};

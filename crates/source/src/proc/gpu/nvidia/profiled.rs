@@ -3,7 +3,7 @@
 use fenxi_model::{Place, Row, catalog::gpu, place::F64};
 use nvml_wrapper::{Device, GpmSample, enums::gpm::GpmMetricId, gpm::gpm_metrics_get};
 
-/// What is asked for, its column, and by what it is multiplied: amounts are in MiB.
+/// Metrics, their columns, and the factors of their values: amounts are in MiB.
 const METRICS: [(GpmMetricId, Place<gpu::Schema, F64>, f64); 8] = [
     (GpmMetricId::SmUtil, gpu::sm_active, 1.0),
     (GpmMetricId::SmOccupancy, gpu::sm_occupancy, 1.0),
@@ -31,7 +31,7 @@ impl Profiled {
         device.gpm_support().is_ok_and(|supported| supported).then_some(Profiled { before: None })
     }
 
-    /// What happened since the sample before; of an instance its GPU is asked, with the number of the instance.
+    /// Values since the sample before; of an instance its GPU is asked, with the number of the instance.
     pub(super) fn read(&mut self, device: &Device<'static>, instance: Option<u32>) -> Option<Values> {
         let now = match instance {
             None => device.gpm_sample(),

@@ -18,8 +18,7 @@ const CHART: u16 = 8;
 const TILE: u16 = 9;
 /// Columns of the chart's legend.
 const LEGEND: u16 = 18;
-
-/// Character and colour of each class of activity: colours as in other tools, and a character of its own, as colour
+/// Character and colour of each class of activity: colours as in other tools, and a separate character, as colour
 /// never carries meaning alone.
 const LOOKS: [(char, Color); CLASSES.len()] = [
     ('█', Color::DarkGreen),

@@ -18,12 +18,12 @@ TOOLS = {
     "pidstat.txt": ["pidstat", "-u", "-d", "-w", "-r", "-h", "-l", "1"],
 }
 # What a person who knows PostgreSQL asks each second: counters of the database, and sessions that are not idle.
-COUNTERS = ("xact_commit", "xact_rollback", "blks_hit", "blks_read", "tup_returned", "tup_fetched", "tup_inserted", "tup_updated", "tup_deleted", "temp_bytes", "deadlocks")
+COUNTERS = ("xact_commit", "xact_rollback", "blks_hit", "blks_read", "tup_returned", "tup_fetched", "tup_inserted", "tup_updated", "tup_deleted", "temp_bytes", "deadlocks", "sessions")
 COUNTED = f"SELECT extract(epoch FROM clock_timestamp()) AS time, datname, numbackends, {', '.join(COUNTERS)} FROM pg_stat_database WHERE datname = current_database()"
 ACTIVE = ("SELECT extract(epoch FROM clock_timestamp()) AS time, pid, usename, application_name, state, wait_event_type, wait_event, left(query, 100) AS query, "
           "coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0) AS age FROM pg_stat_activity WHERE state <> 'idle' AND pid <> pg_backend_pid() AND backend_type = 'client backend'")
 COLUMNS = {"xact_commit": "commits_per_s", "xact_rollback": "rollbacks_per_s", "blks_hit": "cache_hits_per_s", "blks_read": "cache_misses_per_s", "tup_returned": "rows_returned_per_s",
-           "tup_fetched": "rows_fetched_per_s", "tup_inserted": "rows_inserted_per_s", "tup_updated": "rows_updated_per_s", "tup_deleted": "rows_deleted_per_s", "temp_bytes": "temp_bytes_per_s", "deadlocks": "deadlocks"}
+           "tup_fetched": "rows_fetched_per_s", "tup_inserted": "rows_inserted_per_s", "tup_updated": "rows_updated_per_s", "tup_deleted": "rows_deleted_per_s", "temp_bytes": "temp_bytes_per_s", "deadlocks": "deadlocks", "sessions": "connects_per_s"}
 MAPPING = """
 labels = { datname = "database", pid = "session", usename = "user", application_name = "application", state = "state", wait_event_type = "wait_class", wait_event = "wait_event", query = "statement" }
 others = "ignore"
@@ -89,7 +89,9 @@ def watch(folder, argv, server=None):
     # Dates and times that everybody reads.
     env = dict(os.environ, LC_ALL="C", S_TIME_FORMAT="ISO", TZ="UTC")
     files = {file: open(folder / file, "w") for file in TOOLS}
-    tools = [subprocess.Popen(words, stdout=files[file], stderr=subprocess.DEVNULL, env=env) for file, words in TOOLS.items()]
+    # A shell has background jobs ignore the signal that ends these tools.
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    tools = [subprocess.Popen(words, stdout=files[file], stderr=subprocess.DEVNULL, env=env, preexec_fn=heed) for file, words in TOOLS.items()]
     try:
         with asked(server, folder):
             measure(argv)

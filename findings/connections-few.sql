@@ -46,14 +46,7 @@
 -- A driver that starts transactions late by the grain of its timers has a queue as well: a wait of a millisecond is none of the connections.
 -- A short queue is empty at most moments. A driver that measures both the latency from the intended start and the service shows it by
 -- its medians: half of the transactions wait for a connection for as long as this, and connections are in use for four fifths of the time.
-WITH measured AS (
-    SELECT run, host, coalesce(r.source, 'The generator') AS generator,
-        max(CASE WHEN name = 'latency_mean' THEN value END) - max(CASE WHEN name = 'service_mean' THEN value END) - coalesce(max(CASE WHEN name = 'lag_mean' THEN value END), 0) AS wait_ms,
-        max(CASE WHEN name = 'latency_p50' THEN value END) - max(CASE WHEN name = 'service_p50' THEN value END) - coalesce(max(CASE WHEN name = 'lag_mean' THEN value END), 0) AS median_ms,
-        max(CASE WHEN name = 'service_mean' THEN value END) AS service_ms
-    FROM result r WHERE unit = 'ms'
-    GROUP BY run, host, coalesce(r.source, 'The generator')
-), loads AS (
+WITH loads AS (
     SELECT run, host, coalesce(generator, 'The generator') AS generator, max(clients) AS most, wmean(clients, dt) AS clients, wmean(transactions_per_s, dt) AS done,
         wmean(offered_per_s, dt) AS offered, wmean(queue_length, dt) AS queued, steady(wmean(queue_length, dt)) AS waiting, wmean(latency_p50_ms, dt) AS median_ms,
         sum(CASE WHEN queue_length >= 1 THEN dt ELSE 0 END) / sum(dt) AS of_time
@@ -64,7 +57,7 @@ WITH measured AS (
 )
 SELECT l.run, l.host, l.generator, CAST(l.most AS BIGINT) AS clients, coalesce(m.service_ms, 1000 * l.clients / l.done) AS service, l.done, l.offered,
     coalesce(m.wait_ms * l.done / 1000, l.waiting) AS waiting
-FROM loads l LEFT JOIN measured m ON m.run = l.run AND m.host = l.host AND m.generator = l.generator
+FROM loads l LEFT JOIN load_service m ON m.run = l.run AND m.host = l.host AND m.generator = l.generator
 WHERE l.of_time >= 0.8 AND l.queued >= 0.001 * l.done AND coalesce(l.median_ms >= 500 * l.queued / l.done, true)
-    OR m.median_ms >= greatest(1, 0.5 * m.wait_ms) AND m.service_ms * l.done >= 800 * l.clients
+    OR m.median_wait_ms >= greatest(1, 0.5 * m.wait_ms) AND m.service_ms * l.done >= 800 * l.clients
 ORDER BY waiting DESC, l.run, l.host, l.generator

@@ -74,12 +74,10 @@ WITH moments AS (
         bool_and(is_peak OR is_after OR t = first_t) AS is_always, sum(done) / sum(dt) / nullif(sum(clients * dt) / sum(dt), 0) AS of_each
     FROM (SELECT *, min(t) OVER (PARTITION BY run, host, generator) AS first_t FROM peaks)
     GROUP BY run, host, generator
-), services AS (
-    SELECT run, host, coalesce(r.source, 'The generator') AS generator, max(value) AS service_ms FROM result r WHERE name = 'service_mean' AND unit = 'ms' GROUP BY run, host, coalesce(r.source, 'The generator')
 ), compared AS (
     SELECT b.run, b.host, b.generator, peaks, intervals, most, times, offered, share, then_ms,
         CASE WHEN then_ms < 2 * between_ms AND is_always AND s.service_ms * of_each < 700 THEN s.service_ms ELSE between_ms END AS between_ms
-    FROM bursts b LEFT JOIN services s ON s.run = b.run AND s.host = b.host AND s.generator = b.generator
+    FROM bursts b LEFT JOIN load_service s ON s.run = b.run AND s.host = b.host AND s.generator = b.generator
 )
 SELECT run, host, generator, peaks, most, times, offered, share, then_ms, between_ms
 FROM compared

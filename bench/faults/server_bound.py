@@ -9,7 +9,7 @@ import servers
 
 TITLE = "a server is bound to one CPU"
 CONNECTIONS = 8
-FINDINGS = {"bound-to-cpus"}
+FINDINGS = {"bound-to-cpus": "", "one-cpu-saturated": "this one only"}
 PARTS = {"run queue"}
 WORKLOAD = server_neighbour.WORKLOAD
 SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}

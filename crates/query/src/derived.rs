@@ -34,6 +34,7 @@ derived! {
     "host_role",
     "host_span",
     "load_driver",
+    "load_service",
     "lone_command",
     "measured_process",
     "measured_wait",

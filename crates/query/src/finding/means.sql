@@ -22,6 +22,7 @@ WITH series AS (
             ELSE '9 none' END
         WHEN regexp_matches(name, '^load.latency_mean_ms$') THEN '1 latency'
         WHEN tab IN ('load', 'metric') AND regexp_matches(name, '(latency|response_time|resp_time)') AND NOT regexp_matches(name, 'disk|dsk|await|fsync|lock') THEN '2 latency'
+        WHEN regexp_matches(name, '^db.connects_per_s$|(^|[._])(connects|logons_cumulative)($|_)') THEN '1 connects'
         WHEN regexp_matches(name, '^db.sessions$|^load.clients$|(^|[._])(threads_connected|numbackends|terminals)($|_)') THEN '1 sessions'
         WHEN regexp_matches(name, '^db.(active_sessions|active_sampled|db_time)$|(^|[._])threads_running($|_)') THEN '1 active'
         WHEN regexp_matches(name, '^db.(row_lock_|waiting_sessions|deadlocks)|row_lock_(waits|time|current)|table_locks_waited|(^|[._])lock_(waits|timeouts|deadlocks|time)')

@@ -13,11 +13,12 @@ const FIELD: char = '\u{1f}';
 /// The statement with the meanings of series.
 const NAMING: &str = include_str!("means.sql");
 /// Meanings of series. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
-pub const MEANS: [&str; 34] = [
+pub const MEANS: [&str; 35] = [
     "throughput",
     "statements",
     "latency",
     "sessions",
+    "connects",
     "active",
     "locks",
     "scans",
@@ -72,8 +73,8 @@ const NUMBERS: [(&str, &str); 3] = [
 /// what it waits for is not in it. More CPU time is its own where its processes use it; where they are not known, where
 /// about as many sessions more work as tasks more are runnable. Each part reads the columns of those before it.
 const EXECUTING: [&str; 4] = [
-    "greatest(active_inside - coalesce(waiting_inside, 0), 0) AS executing_inside, \
-         greatest(active_rest - coalesce(waiting_rest, 0), 0) AS executing_rest",
+    "CASE WHEN active_inside IS NOT NULL THEN greatest(active_inside - coalesce(waiting_inside, 0), 0) END AS executing_inside, \
+         CASE WHEN active_rest IS NOT NULL THEN greatest(active_rest - coalesce(waiting_rest, 0), 0) END AS executing_rest",
     "ln((executing_inside + 0.5) / (executing_rest + 0.5)) / ln(2) AS executing",
     "coalesce((executing_inside <= 1.2 OR executing_inside <= 0.15 * executing_rest) AND executing <= -1 AND cpu_use <= -1.5 \
          AND coalesce(iowait, -1) <= -0.5 AND greatest(reads, scans, inserted, changed, 0) <= 0, false) AS is_idle, \

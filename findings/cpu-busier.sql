@@ -1,4 +1,4 @@
--- title: The CPUs are busier, with more of the database's statements at once
+-- title: Statements of the database use more CPU time
 -- severity: warning
 -- section: cpu
 -- periods: inside, rest

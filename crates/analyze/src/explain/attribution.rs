@@ -175,11 +175,12 @@ pub(super) fn without_think_time(taken: &mut BTreeMap<&'static str, Attribution>
     }
 }
 
-/// Takes off sampled waits what was a wait for a CPU, and gives how much; `sessions` are those in a transaction at any moment.
+/// Takes off sampled waits what was on a CPU or a wait for one, and gives how much; `sessions` are those in a transaction at any moment.
 ///
-/// A session that can run again shows its last wait until it has a CPU, so that samples count as that wait what the kernel
-/// counts as run queue. No session is in two places at once: as far as parts exceed the sessions, and the kernel saw more
-/// runnable sessions than samples did, the excess is such time. It is taken off each sampled wait alike.
+/// A session that can run again shows its last wait until it has a CPU, and one that flushes or spins shows a wait while
+/// it computes: samples count as that wait what the kernel counts as run queue or CPU time. No session is in two places at
+/// once: as far as parts exceed the sessions, and the kernel saw more sessions that run or are runnable than samples did,
+/// the excess is such time. It is taken off each sampled wait alike.
 pub(super) fn without_overlap(
     taken: &mut BTreeMap<&'static str, Attribution>,
     sources: &[Source],
@@ -189,15 +190,14 @@ pub(super) fn without_overlap(
         let told = names.iter().filter_map(|name| taken.get(name));
         told.filter(|t| matches!(t.measured, Measured::Os | Measured::Exact)).map(|t| t.time).sum()
     };
-    let queue = of(taken, &[name::RUN_QUEUE, name::THROTTLED]);
-    let runnable = queue + of(taken, &[name::CPU, name::USER, name::SYSTEM]);
+    let runnable = of(taken, &[name::RUN_QUEUE, name::THROTTLED, name::CPU, name::USER, name::SYSTEM]);
     let sampled =
         sources.iter().filter(|source| source.measured == Measured::Sampled).flat_map(|source| &source.amounts);
     let seen: f64 = sampled.filter(|a| [name::CPU, name::PROTOCOL].contains(&a.kind.name)).map(|a| a.time).sum();
     let may_overlap = |name: &str, t: &Attribution| t.measured == Measured::Sampled || name == name::IDLE;
     let waits: f64 = taken.iter().filter(|(name, t)| may_overlap(name, t)).map(|(_, t)| t.time).sum();
     let excess = accounted(taken) - sessions;
-    let overlap = excess.min(runnable - seen).min(queue).min(waits);
+    let overlap = excess.min(runnable - seen).min(waits);
     if overlap.is_nan() || overlap <= NOTHING * sessions {
         return 0.0;
     }
@@ -340,8 +340,8 @@ mod tests {
         // 7 s/s of parts in 6 sessions: 1 of the 4 that samples saw waiting was runnable.
         assert_eq!(after(6.0), (1.0, 2.25, 0.75, 2.0));
         assert_eq!(after(7.5), (0.0, 3.0, 1.0, 2.0));
-        // Never more than was in the run queue: the rest are other clients.
-        assert_eq!(after(1.0), (2.0, 1.5, 0.5, 2.0));
+        // Never more than the kernel saw and samples did not: the rest are other clients.
+        assert_eq!(after(1.0), (2.5, 1.125, 0.375, 2.0));
         let mut alone = attribute(&sources[1..], None);
         assert_eq!(without_overlap(&mut alone, &sources[1..], 1.0), 0.0);
     }

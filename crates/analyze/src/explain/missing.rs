@@ -81,7 +81,7 @@ pub(super) fn notes(
             runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
         own.into_iter().for_each(|text| note(vec![i], text));
         let reasons = [
-            "was in the run queue, and is taken off them: a session shows its last wait until it has a CPU",
+            "was on a CPU or in its run queue, and is taken off them: a session shows its last wait until it has a CPU, and some waits use one",
             "exceeds the latency, and is taken off them: it is within the error of so few samples; record for longer, or with a higher `--db-rate`",
         ];
         for (time, reason) in off[i].into_iter().zip(reasons).filter(|(time, _)| *time > 0.0) {

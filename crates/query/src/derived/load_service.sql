@@ -1,5 +1,5 @@
--- What a load generator that starts transactions by a schedule measured of its own latency, in its results: the mean service, and how long
--- transactions waited for a connection, by the mean and by the median; NULL where it does not measure both. Waits of its own timers are no waits.
+-- Latency as load generators measured it, by their results, where they start transactions by a schedule: the mean service, and how long transactions
+-- waited for a connection, by the mean and by the median; NULL where a generator does not measure both. Waits of its timers are left out.
 WITH measured AS (
     SELECT run, host, coalesce(r.source, 'The generator') AS generator, max(CASE WHEN name = 'service_mean' THEN value END) AS service_ms,
         coalesce(max(CASE WHEN name = 'lag_mean' THEN value END), 0) AS lag_ms, max(CASE WHEN name = 'latency_mean' THEN value END) AS latency_ms,

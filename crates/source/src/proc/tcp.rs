@@ -164,7 +164,11 @@ impl Connections {
             Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
         };
         if let Err(error) = &answer {
-            rows.note("", None, &format!("cannot ask for sockets: {error}; the bytes of TCP and what limits it are not known"));
+            rows.note(
+                "",
+                None,
+                &format!("cannot ask for sockets: {error}; the bytes of TCP and what limits it are not known"),
+            );
             self.payload = None;
         }
         let seen_s = std::mem::take(&mut self.unasked_s);

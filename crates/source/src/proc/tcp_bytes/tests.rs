@@ -93,8 +93,7 @@ fn times_of_a_socket_grow_between_two_looks() {
     sockets.read_messages(&with_times(900, 500, 10), Of::Living).unwrap();
     sockets.begin();
     sockets.read_messages(&with_times(1900, 1100, 40), Of::Living).unwrap();
-    let want =
-        Counters { busy_us: 1000, window_limited_us: 600, send_buffer_limited_us: 30, ..Counters::default() };
+    let want = Counters { busy_us: 1000, window_limited_us: 600, send_buffer_limited_us: 30, ..Counters::default() };
     assert_eq!(sockets.end(), Some(want));
 }
 

@@ -40,7 +40,7 @@ WITH moments AS (
     FROM irq i JOIN cpu c ON c.run = i.run AND c.host = i.host AND c.t = i.t AND c.cpu = i.cpu
     WHERE i.cpu IS NOT NULL AND (i.irq = 'LOC' OR lower(i.name) LIKE '%arch_timer%')
 ), timers AS (
-    SELECT run, host, arg_max(cpu, rate) AS cpu, wmean(rate, dt) AS rate, wmean(busy, dt) AS busy, sum(dt) AS storm_s, any_value(seen_s) AS seen_s
+    SELECT run, host, min(cpu) AS cpu, wmean(rate, dt) AS rate, wmean(busy, dt) AS busy, sum(dt) AS storm_s, any_value(seen_s) AS seen_s
     FROM (SELECT *, sum(dt) OVER (PARTITION BY run, host) AS seen_s FROM moments WHERE place = 1) firsts
     WHERE rate >= 10000 AND busy >= 80
     GROUP BY run, host

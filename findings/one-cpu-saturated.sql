@@ -50,6 +50,7 @@ WITH per_cpu AS (
     GROUP BY run, host, cpu
 ), beside AS (
     SELECT *, (sum(cpu_busy) OVER machine - cpu_busy) / nullif(count(*) OVER machine - 1, 0) AS others,
+        sum(cpu_busy) OVER machine / 100 AS all_busy,
         count(*) OVER machine AS known, max(TRY_CAST(cpu AS BIGINT)) OVER machine + 1 AS numbered
     FROM per_cpu
     WINDOW machine AS (PARTITION BY run, host)
@@ -61,7 +62,7 @@ WITH per_cpu AS (
 SELECT b.run, b.host, cpu, cpu_busy, full_s, seen_s, CASE WHEN known >= coalesce(cpus, numbered, known) THEN others END AS others,
     CASE WHEN known >= coalesce(cpus, numbered, known) THEN concat(', while the others were ', CAST(CAST(round(others) AS BIGINT) AS VARCHAR), '% busy')
         ELSE concat('; of at least ', CAST(CAST(coalesce(cpus, numbered) AS BIGINT) AS VARCHAR), ' CPUs ', CAST(known AS VARCHAR), ' are known') END AS beside,
-    CASE WHEN known >= coalesce(cpus, numbered, known) AND d.queue - (cpu_busy + others * (known - 1)) / 100 >= 4 THEN steady(d.queue - (cpu_busy + others * (known - 1)) / 100) END AS waiting
+    CASE WHEN known >= coalesce(cpus, numbered, known) AND d.queue - all_busy >= 4 THEN steady(d.queue - all_busy) END AS waiting
 FROM beside b LEFT JOIN machine m ON m.run = b.run AND m.host = b.host LEFT JOIN demand d ON d.run = b.run AND d.host = b.host LEFT JOIN lone_command l ON l.run = b.run AND l.host = b.host
 WHERE l.run IS NULL AND full_s >= 0.5 * seen_s AND full_s >= 3 AND others < 50
 ORDER BY full_s DESC, cpu_busy DESC, b.run, b.host, cpu

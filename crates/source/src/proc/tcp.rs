@@ -156,7 +156,7 @@ impl Connections {
         let n = self.n;
         self.n += 1;
         self.unasked_s += tick.dt.unwrap_or(0.0);
-        let is_due = tick.is_last || n == 0 || n.is_power_of_two() || n.is_multiple_of(SELDOM);
+        let is_due = tick.is_last || n.is_power_of_two() || n.is_multiple_of(SELDOM);
         let are_many = || self.sockets.meters.value("TCP.inuse") > Some(MANY);
         let answer = match self.payload.as_mut()? {
             Ok(payload) if !payload.counts_all() && (!is_due || are_many()) => return None,
@@ -197,7 +197,7 @@ impl Collector for Connections {
             (sent > 0.0).then(|| again * 100.0 / sent)
         };
         if let Some((counters, seen_s)) = counters {
-            let mean = |us: u64| us as f64 / 1e6 / seen_s;
+            let mean = |us: u64| (!counters.lacks_times).then_some(us as f64 / 1e6 / seen_s);
             row.f64(tcp::sending, mean(counters.busy_us))
                 .f64(tcp::window_limited, mean(counters.window_limited_us))
                 .f64(tcp::send_buffer_limited, mean(counters.send_buffer_limited_us));

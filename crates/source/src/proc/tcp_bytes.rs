@@ -85,6 +85,8 @@ pub struct Counters {
     pub busy_us: u64,
     pub window_limited_us: u64,
     pub send_buffer_limited_us: u64,
+    /// Whether the kernel does not count these times.
+    pub lacks_times: bool,
 }
 
 impl Counters {
@@ -95,6 +97,7 @@ impl Counters {
         self.busy_us += now.busy_us.saturating_sub(before.busy_us);
         self.window_limited_us += now.window_limited_us.saturating_sub(before.window_limited_us);
         self.send_buffer_limited_us += now.send_buffer_limited_us.saturating_sub(before.send_buffer_limited_us);
+        self.lacks_times |= now.lacks_times;
     }
 }
 
@@ -254,6 +257,7 @@ fn counters(body: &[u8]) -> Option<Counters> {
                 busy_us: time(BUSY_US),
                 window_limited_us: time(WINDOW_LIMITED_US),
                 send_buffer_limited_us: time(SEND_BUFFER_LIMITED_US),
+                lacks_times: info.len() < SEND_BUFFER_LIMITED_US + 8,
             });
         }
         attributes = attributes.get(len.max(4).next_multiple_of(4)..)?;
